@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Everything of Baton that touches the world.
+
+pub mod runner;

@@ -1,0 +1,3 @@
+//! How an agent's work is done.
+
+pub mod process;
