@@ -1,0 +1,42 @@
+//! The limits of DESIGN §10 that the data model and the state machine hold, each with its unit and its reason.
+
+use std::time::Duration;
+
+/// Parts of one message. A message is a turn of a conversation, not a bulk transfer.
+pub const MESSAGE_PARTS: usize = 256;
+
+/// Messages of a task's history that one answer carries, newest kept.
+pub const HISTORY_RETURNED: usize = 1_000;
+
+/// Bytes of all artifacts of one task, as stored JSON.
+pub const ARTIFACT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Bytes of a `contextId`.
+pub const CONTEXT_ID_BYTES: usize = 128;
+
+/// Bytes of a `messageId` or an artifact id: they are keys, not content.
+pub const ID_BYTES: usize = 1024;
+
+/// Events of one task. A runaway agent ends here, not with a full disk.
+pub const TASK_EVENTS: u64 = 10_000;
+
+/// Events that stay free below [`TASK_EVENTS`], so that a task at the limit can still be cancelled and ended.
+pub const RESERVED_EVENTS: u64 = 16;
+
+/// Nesting of JSON that a client may send; protobuf parsers stop at the same depth.
+pub const JSON_DEPTH: usize = 100;
+
+/// Tries of one task before it is a dead letter.
+pub const ATTEMPTS: u32 = 5;
+
+/// Wait before the second attempt; doubles with each further one.
+pub const BACKOFF: Duration = Duration::from_secs(30);
+
+/// Longest wait between two attempts.
+pub const BACKOFF_MAX: Duration = Duration::from_secs(15 * 60);
+
+/// Wait before the next attempt when the node itself died: not the task's fault, so the series starts lower.
+pub const BACKOFF_NODE_DIED: Duration = Duration::from_secs(1);
+
+/// How long a question waits for its answer before the task fails.
+pub const ANSWER_WITHIN: Duration = Duration::from_secs(24 * 60 * 60);

@@ -1,0 +1,97 @@
+//! Points in time, in whole milliseconds: what a client is shown is exactly what is stored, compared and filtered.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// Milliseconds since the Unix epoch, UTC. Spelled as RFC 3339 with three decimals and `Z` (A2A §5.6.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// From milliseconds since the Unix epoch.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the Unix epoch.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Reads RFC 3339. A finer fraction is rounded up, so that "at or after" stays true for what is stored.
+    pub fn parse(text: &str) -> Option<Self> {
+        let nanos = OffsetDateTime::parse(text, &Rfc3339).ok()?.unix_timestamp_nanos();
+        let millis = nanos.div_euclid(1_000_000) + i128::from(nanos.rem_euclid(1_000_000) != 0);
+        i64::try_from(millis).ok().map(Self)
+    }
+
+    /// This time moved on by `by`; stops at the end of what can be represented.
+    #[must_use]
+    pub fn after(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// The time from `earlier` to this one, zero where it is not earlier.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, millis) = (self.0.div_euclid(1000), self.0.rem_euclid(1000));
+        let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let (year, month, day) = at.to_calendar_date();
+        let (hour, minute, second) = at.to_hms();
+        let month = u8::from(month);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| {
+            de::Error::invalid_value(
+                de::Unexpected::Str(&text),
+                &"an RFC 3339 time such as 2026-05-01T12:00:00.000Z",
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spelled_and_read_back() {
+        let at = Timestamp::from_millis(1_761_648_000_007);
+        assert_eq!(at.to_string(), "2025-10-28T10:40:00.007Z");
+        assert_eq!(Timestamp::parse(&at.to_string()), Some(at));
+        assert_eq!(Timestamp::parse("2025-10-28T12:40:00.007+02:00"), Some(at));
+    }
+
+    #[test]
+    fn a_finer_fraction_is_rounded_up() {
+        assert_eq!(Timestamp::parse("1970-01-01T00:00:00.0010001Z"), Some(Timestamp::from_millis(2)));
+        assert_eq!(Timestamp::parse("1969-12-31T23:59:59.9995Z"), Some(Timestamp::from_millis(0)));
+    }
+
+    #[test]
+    fn moving_on_never_wraps() {
+        let last = Timestamp::from_millis(i64::MAX);
+        assert_eq!(last.after(Duration::from_secs(1)), last);
+        assert_eq!(Timestamp::from_millis(5).since(Timestamp::from_millis(9)), Duration::ZERO);
+    }
+}
