@@ -17,3 +17,5 @@ pub mod ladder;
 pub mod child;
 
 pub mod sweep;
+
+pub mod jsonl;
