@@ -7,7 +7,6 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use rustix::io::Errno;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, pipe};
@@ -108,7 +107,7 @@ impl Default for Spawner {
 fn stdin_pipe(control: &std::os::unix::net::UnixStream) -> io::Result<pipe::Sender> {
     let (sender, receiver) = pipe::pipe()?;
     let receiver = receiver.into_blocking_fd()?;
-    handover::send(control, receiver.as_fd()).map_err(Errno::into)?;
+    handover::send(control, receiver.as_fd())?;
     Ok(sender)
 }
 

@@ -61,25 +61,25 @@ fn take_post() -> io::Result<(UnixStream, OwnedFd)> {
     Ok((control.into(), stdin))
 }
 
-fn stand(spec: &Spec, mut control: UnixStream, stdin: OwnedFd) {
+fn stand(spec: &Spec, control: UnixStream, stdin: OwnedFd) {
     let started = settle_in().and_then(|signals| Ok((signals, start(spec, stdin)?)));
-    let (how, control) = match started {
+    // From here on the streams are the child's alone: they close when it, and all of its tree, closes them.
+    let_go_of_streams();
+    match started {
         Ok((signals, main)) => {
-            // From here on the streams are the child's alone: they close when it, and all of its tree, closes them.
-            let_go_of_streams();
             let (status, control) = Watch::new(main, control, signals).run();
-            (status.into(), control)
+            // A node that is gone needs no evidence.
+            if let Some(control) = control {
+                tell(control, status.into());
+            }
         }
-        Err(why) => {
-            let_go_of_streams();
-            (How::NotStarted(why.to_string()), Some(control))
-        }
-    };
-    let Some(taken) = control else { return };
-    control = taken;
+        Err(why) => tell(control, How::NotStarted(why.to_string())),
+    }
+}
+
+fn tell(mut control: UnixStream, how: How) {
     if let Ok(mut line) = serde_json::to_vec(&Exit { how, usage: usage() }) {
         line.push(b'\n');
-        // A node that has gone meanwhile needs no evidence.
         let _ = control.write_all(&line);
     }
 }
