@@ -1,3 +1,5 @@
-//! Everything of Baton that touches the world.
+//! One Rust binary that puts agents on the A2A network and never drops what is handed to them.
+//!
+//! The map of the rooms is in `ARCHITECTURE.md`.
 
 pub mod runner;
