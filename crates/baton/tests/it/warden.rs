@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use baton::runner::process::child::{Child, Spawner};
 use baton::runner::process::exit::How;
-use baton::runner::process::ladder::Ladder;
+use baton::runner::process::ladder::{KILL_AFTER, Ladder, TERMINATE_AFTER};
 use baton::runner::process::spec::{Limits, Spec};
 use baton::runner::process::sweep;
 use rustix::process::{Pid, Signal, kill_process};
@@ -121,6 +121,13 @@ async fn the_environment_is_scrubbed() {
 }
 
 #[tokio::test]
+async fn no_signal_is_blocked_for_it() {
+    let spec = Spec { command: ["grep", "SigBlk", "/proc/self/status"].map(String::from).to_vec(), ..Spec::default() };
+    let text = output(&mut spawner().spawn(&spec).unwrap()).await;
+    assert_eq!(text.split_whitespace().last(), Some("0000000000000000"), "{text}");
+}
+
+#[tokio::test]
 async fn the_control_socket_stays_out_of_reach() {
     let text = output(&mut sh("ls -l /proc/self/fd")).await;
     assert!(!text.contains("socket:"), "{text}");
@@ -168,12 +175,14 @@ async fn a_child_that_ignores_sigterm_is_killed() {
     assert_eq!(exited(&mut child).await, How::Signal(9));
 }
 
-/// On a paused clock the rungs come at once, but in order.
-#[tokio::test(start_paused = true)]
-async fn the_ladder_ends_a_child_that_floods_and_ignores() {
-    let mut child = sh("trap '' TERM; exec yes");
-    let exit = child.end(Ladder::start(Instant::now())).await;
-    assert!(matches!(exit.how, How::Signal(_) | How::Code(1)), "{exit:?}");
+#[tokio::test]
+async fn the_ladder_ends_a_child_that_ignores_and_floods() {
+    let mut child = sh("trap '' TERM PIPE; echo ready; while :; do echo flood; done 2>/dev/null");
+    line(&mut lines(&mut child)).await;
+    let start = Instant::now();
+    let exit = timeout(PATIENCE, child.end(Ladder::start_at_terminate(start))).await.expect("it ends");
+    assert_eq!(exit.how, How::Signal(9));
+    assert!(start.elapsed() >= KILL_AFTER - TERMINATE_AFTER);
 }
 
 #[tokio::test]
@@ -204,6 +213,10 @@ async fn a_tree_that_keeps_forking_is_killed() {
 async fn a_warden_is_deaf_to_stray_signals() {
     let mut child = sh("cat");
     let warden = pid(&child.warden_id().unwrap().to_string());
+    // It lets go of the streams last.
+    let stdin = format!("/proc/{warden}/fd/0");
+    let settled = || fs::read_link(&stdin).is_ok_and(|target| target.to_str() == Some("/dev/null"));
+    until(PATIENCE, "the warden has settled in", settled).await;
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::USR1] {
         kill_process(warden, signal).unwrap();
     }

@@ -63,6 +63,8 @@ fn take_post() -> io::Result<(UnixStream, OwnedFd)> {
 
 fn stand(spec: &Spec, control: UnixStream, stdin: OwnedFd) {
     let started = settle_in().and_then(|signals| Ok((signals, start(spec, stdin)?)));
+    // Deaf only now: the child would have inherited the mask. If it has ended already, reaping finds it.
+    let _ = SigSet::all().thread_block();
     // From here on the streams are the child's alone: they close when it, and all of its tree, closes them.
     let_go_of_streams();
     match started {
@@ -84,14 +86,13 @@ fn tell(mut control: UnixStream, how: How) {
     }
 }
 
-/// Makes this process fit to be a warden: adoptive parent of the tree, deaf to every signal that can be ignored, in a
-/// session of its own so that none is sent to it by mistake. The child starts with a clean mask: std sees to that.
+/// Makes this process fit to be a warden: in a session of its own, so that no signal to the node's group or from its
+/// terminal reaches it or the child; adoptive parent of the tree. Gives the descriptor that tells of ended children.
 fn settle_in() -> io::Result<SignalFd> {
-    let _ = rustix::thread::set_name(c"baton-warden");
-    set_child_subreaper(Some(getpid()))?;
     // Fails only in a process that leads a group already, which is as good.
     let _ = setsid();
-    SigSet::all().thread_block()?;
+    let _ = rustix::thread::set_name(c"baton-warden");
+    set_child_subreaper(Some(getpid()))?;
     let mut ended = SigSet::empty();
     ended.add(nix::sys::signal::Signal::SIGCHLD);
     Ok(SignalFd::with_flags(&ended, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?)
