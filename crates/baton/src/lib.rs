@@ -2,4 +2,5 @@
 //!
 //! The map of the rooms is in `ARCHITECTURE.md`.
 
+pub mod config;
 pub mod runner;
