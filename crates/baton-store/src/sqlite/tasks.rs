@@ -27,7 +27,7 @@ const NEXT_READY: &str = "-- store.next_ready
 SELECT min(coalesce(not_before, 0)) FROM task WHERE agent = ?1 AND phase = 'ready'";
 
 const LIST_OPEN_OF_GRANT: &str = "-- store.list_open_of_grant
-SELECT id FROM task WHERE grant_id = ?1 AND phase IN ('ready', 'running', 'interrupted') ORDER BY id LIMIT ?2";
+SELECT id FROM task WHERE grant_id = ?1 AND phase IN ('ready', 'running', 'interrupted') ORDER BY id";
 
 const PRUNE_EVENTS: &str = "-- store.prune_events
 DELETE FROM event WHERE task_id = ?1";
@@ -109,13 +109,13 @@ impl Tasks for Sqlite {
             .await
     }
 
-    async fn open_of_grant(&self, grant: &str, most: usize) -> Result<Vec<TaskId>, Error> {
+    async fn open_of_grant(&self, grant: &str) -> Result<Vec<TaskId>, Error> {
         let grant = grant.to_owned();
         self.inner
             .readers
             .run(move |db| {
                 let mut statement = db.prepare_cached(LIST_OPEN_OF_GRANT)?;
-                let found = statement.query_map(params![grant, most], |row| rows::id(row, 0))?;
+                let found = statement.query_map([grant], |row| rows::id(row, 0))?;
                 Ok(found.collect::<Result<_, _>>()?)
             })
             .await
