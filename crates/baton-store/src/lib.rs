@@ -1,1 +1,22 @@
-//! Placeholder.
+//! The store: the only crate that knows SQL.
+//!
+//! It is a few traits of domain verbs. A verb is a whole transaction; when it answers, what it did is on disk. The
+//! traits say nothing of a database: [`sqlite`] is the embedded one, and every backend passes the same conformance
+//! suite (`tests/it/conformance`).
+
+mod access;
+mod error;
+pub mod sqlite;
+mod tasks;
+
+pub use access::{Access, Grant, GrantState, NewCredential, NewGrant, Verb};
+pub use error::{Error, OpenError};
+pub use tasks::{
+    Applied, By, Claim, Committed, Create, Idempotency, Known, ListQuery, Observer, Op, Page, Position,
+    Status, Tasks,
+};
+
+/// Everything that a node keeps.
+pub trait Store: Tasks + Access {}
+
+impl<S: Tasks + Access> Store for S {}

@@ -2,4 +2,10 @@
 //!
 //! The map of the rooms is in `ARCHITECTURE.md`.
 
+pub mod access;
+pub mod clock;
+pub mod config;
+pub mod net;
 pub mod runner;
+pub mod service;
+pub mod worker;

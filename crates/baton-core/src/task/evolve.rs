@@ -19,7 +19,7 @@ pub(super) fn blank(new: &New, now: Timestamp) -> Task {
         created_at: now,
         deadline: new.deadline,
         state: State::Ready { not_before: None, begun: false },
-        status: Status { message: None, at: now },
+        status: Status { message: None, message_seq: 0, at: now },
         seq: 0,
         attempt: 0,
         counted: 0,
@@ -102,7 +102,8 @@ pub fn evolve(task: &mut Task, event: &Event) {
 }
 
 fn set_status(task: &mut Task, at: Timestamp, message: Option<Arc<Message>>) {
-    task.status = Status { message, at };
+    let message_seq = if message.is_some() { task.seq } else { 0 };
+    task.status = Status { message, message_seq, at };
 }
 
 fn end(task: &mut Task, at: Timestamp, message: Option<&Arc<Message>>, state: State) {

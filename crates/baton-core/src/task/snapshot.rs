@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::event::{Body, Event};
 use super::evolve::evolve;
+use super::input::Chunk;
 use super::state::{Reason, State, Task};
 use crate::json::Object;
 use crate::limits::HISTORY_RETURNED;
@@ -48,12 +49,17 @@ impl Snapshot {
             self.messages.push((event.seq, Arc::clone(message)));
         }
         if let Body::Wrote { chunk } = &event.body {
-            let at = self.artifacts.iter().position(|known| known.artifact_id == chunk.artifact.artifact_id);
-            match at {
-                Some(at) if chunk.append => Arc::make_mut(&mut self.artifacts[at]).append(&chunk.artifact),
-                Some(at) => self.artifacts[at] = Arc::new(chunk.artifact.clone()),
-                None => self.artifacts.push(Arc::new(chunk.artifact.clone())),
-            }
+            self.write(chunk);
+        }
+    }
+
+    /// Takes a piece of an artifact in.
+    pub fn write(&mut self, chunk: &Chunk) {
+        let at = self.artifacts.iter().position(|known| known.artifact_id == chunk.artifact.artifact_id);
+        match at {
+            Some(at) if chunk.append => Arc::make_mut(&mut self.artifacts[at]).append(&chunk.artifact),
+            Some(at) => self.artifacts[at] = Arc::new(chunk.artifact.clone()),
+            None => self.artifacts.push(Arc::new(chunk.artifact.clone())),
         }
     }
 
@@ -99,16 +105,17 @@ impl Snapshot {
 
     /// Messages of the past: the one that the status carries now is not among them.
     fn history(&self, most: usize) -> Vec<Arc<Message>> {
-        let shown = self.task.status.message.as_ref();
-        let current = |message: &Arc<Message>| {
-            shown.is_some_and(|shown| Arc::ptr_eq(shown, message) || shown == message)
-        };
-        let past = match self.messages.last() {
-            Some((_, last)) if current(last) => &self.messages[..self.messages.len() - 1],
-            Some(_) | None => &self.messages[..],
-        };
-        let skip = past.len().saturating_sub(most.min(HISTORY_RETURNED));
-        past[skip..].iter().map(|(_, message)| Arc::clone(message)).collect()
+        let current = self.task.status.message_seq;
+        let mut past: Vec<_> = self
+            .messages
+            .iter()
+            .rev()
+            .filter(|(seq, _)| *seq != current)
+            .take(most.min(HISTORY_RETURNED))
+            .map(|(_, message)| Arc::clone(message))
+            .collect();
+        past.reverse();
+        past
     }
 
     fn facts(&self) -> Option<Object> {

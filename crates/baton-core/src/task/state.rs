@@ -208,6 +208,8 @@ pub enum HolderKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
     pub message: Option<Arc<Message>>,
+    /// Sequence number of the event that brought the message; zero without one.
+    pub message_seq: u64,
     pub at: Timestamp,
 }
 

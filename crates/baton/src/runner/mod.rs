@@ -1,6 +1,8 @@
 //! How an agent's work is done. A runner gets a [`Job`] (one attempt at one task), hears what happens to the task
 //! through [`Signals`], and says what it did through its [`Reporter`]. It knows no store, no wire and no other attempt.
 
+pub mod echo;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;

@@ -89,7 +89,9 @@ pub fn unasked(how: &How, tail: &str) -> Fact {
     match how {
         How::Code(TEMPFAIL) => failed(Reason::Transient, &words, tail, true),
         How::Code(0) => failed(Reason::Crashed, &words, tail, false),
-        How::NotStarted(why) => failed(Reason::Crashed, &format!("The agent could not be started: {why}."), tail, false),
+        How::NotStarted(why) => {
+            failed(Reason::Crashed, &format!("The agent could not be started: {why}."), tail, false)
+        }
         How::Code(_) => failed(Reason::Failed, &words, tail, false),
         How::Signal(_) | How::WardenDied => failed(Reason::Crashed, &words, tail, true),
     }

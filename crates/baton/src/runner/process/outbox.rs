@@ -7,9 +7,8 @@ use std::time::Duration;
 use baton_core::model::{Artifact, Content, Message, Part, Role};
 use baton_core::task::{Chunk, Reason};
 use tokio::time::{Instant, sleep};
-use uuid::Uuid;
 
-use crate::runner::{Fact, Job, Refused, Reporter};
+use crate::runner::{Fact, Refused, Reporter};
 
 /// Pieces of an artifact are gathered this long, or until [`GATHER_BYTES`] (DESIGN §5).
 pub const GATHER: Duration = Duration::from_millis(100);
@@ -22,24 +21,14 @@ pub const SOON: Duration = Duration::from_millis(5);
 /// agent that writes a line now and then may do so for a day.
 const COMMITS_PER_PACE: u32 = 1_000;
 
-/// Waits between tries of a report that the store could not commit: 10 s in sum, since a busy disk recovers and a
-/// broken one does not.
-const RETRIES: [Duration; 7] = [
-    Duration::from_millis(50),
-    Duration::from_millis(150),
-    Duration::from_millis(300),
-    Duration::from_millis(500),
-    Duration::from_secs(1),
-    Duration::from_secs(3),
-    Duration::from_secs(5),
-];
+/// Waits between tries of a report that the store could not commit, although the reporter has tried for a while: the work
+/// is done, and a busy disk recovers.
+const RETRIES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(5)];
 
 /// One attempt's reports.
 #[derive(Debug)]
 pub struct Outbox {
     reporter: Reporter,
-    task_id: String,
-    context_id: String,
     facts: Vec<Fact>,
     bytes: usize,
     due: Option<Instant>,
@@ -47,16 +36,8 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    pub fn new(job: &Job) -> Self {
-        Self {
-            reporter: job.reporter.clone(),
-            task_id: job.task_id.to_string(),
-            context_id: job.context_id.to_string(),
-            facts: Vec::new(),
-            bytes: 0,
-            due: None,
-            commits: 0,
-        }
+    pub fn new(reporter: Reporter) -> Self {
+        Self { reporter, facts: Vec::new(), bytes: 0, due: None, commits: 0 }
     }
 
     /// When [`Outbox::flush`] should be called; `None` while there is nothing to report.
@@ -64,8 +45,7 @@ impl Outbox {
         self.due
     }
 
-    pub fn push(&mut self, mut fact: Fact, now: Instant) {
-        self.stamp(&mut fact);
+    pub fn push(&mut self, fact: Fact, now: Instant) {
         self.bytes += weight(&fact);
         let hold = if self.bytes >= GATHER_BYTES { Duration::ZERO } else { self.hold(&fact) };
         let due = now + hold;
@@ -95,26 +75,6 @@ impl Outbox {
             | Fact::Released
             | Fact::HolderGone(_) => Duration::ZERO,
         }
-    }
-
-    /// What a message lacks: it speaks for the agent, in this task.
-    fn stamp(&self, fact: &mut Fact) {
-        let message = match fact {
-            Fact::Progress(message) | Fact::Reply(message) => Some(message),
-            Fact::Ask { message, .. }
-            | Fact::Complete(message)
-            | Fact::Reject(message)
-            | Fact::Fail { message, .. }
-            | Fact::HolderGone(message) => message.as_mut(),
-            Fact::Artifact(_) | Fact::Usage(_) | Fact::Canceled | Fact::Released => None,
-        };
-        let Some(message) = message else { return };
-        if message.message_id.is_empty() {
-            message.message_id = Uuid::now_v7().to_string();
-        }
-        message.role = Role::Agent;
-        message.task_id = Some(self.task_id.clone());
-        message.context_id = Some(self.context_id.clone());
     }
 
     /// Forgets what has not been reported: it would not be heard any more.
@@ -154,7 +114,10 @@ impl Outbox {
         self.push(fact, Instant::now());
         if let Err(Refused::Invalid(why)) = self.flush().await {
             let message = Some(Message::text(Role::Agent, "", refused_words(&why)));
-            self.push(Fact::Fail { reason: Reason::InvalidAgentResponse, message, retryable: false }, Instant::now());
+            self.push(
+                Fact::Fail { reason: Reason::InvalidAgentResponse, message, retryable: false },
+                Instant::now(),
+            );
             // Whoever is not heard now is taken for crashed, which is true.
             let _ = self.flush().await;
         }
@@ -232,7 +195,10 @@ fn only_text(artifact: &Artifact) -> bool {
 }
 
 fn is_plain_text(part: &Part) -> bool {
-    part.as_text().is_some() && part.metadata.is_none() && part.filename.is_none() && part.media_type.is_none()
+    part.as_text().is_some()
+        && part.metadata.is_none()
+        && part.filename.is_none()
+        && part.media_type.is_none()
 }
 
 #[cfg(test)]

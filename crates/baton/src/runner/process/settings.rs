@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::spec::Spec;
+use super::spec::{Limits, Spec};
+use crate::config::settings as config;
 
 /// How long a `jsonl` child without a task stays warm.
 pub const IDLE: Duration = Duration::from_mins(5);
@@ -58,6 +59,38 @@ impl Settings {
             stall,
             ping_after: PING_AFTER,
             warm: WARM,
+        }
+    }
+}
+
+impl From<&config::Process> for Settings {
+    fn from(process: &config::Process) -> Self {
+        let limits = Limits {
+            open_files: process.rlimits.files,
+            processes: process.rlimits.processes,
+            memory_bytes: process.rlimits.memory,
+            cpu_seconds: process.rlimits.cpu_seconds,
+        };
+        let spec = Spec {
+            command: process.command.clone(),
+            dir: process.dir.clone(),
+            env: process.env.clone().into_iter().collect(),
+            user: process.user.clone(),
+            limits,
+        };
+        let protocol = match process.protocol {
+            config::Protocol::Text => Protocol::Text,
+            config::Protocol::Jsonl => Protocol::Jsonl,
+        };
+        let new = Self::new(protocol, spec);
+        Self {
+            idle: process.idle,
+            ready_within: process.ready_within,
+            stall: new.stall.and(Some(process.stall)),
+            ping_after: PING_AFTER.min(process.stall / 2),
+            // As many as work at the same time may rest: a context that comes back finds its child.
+            warm: process.concurrency,
+            ..new
         }
     }
 }

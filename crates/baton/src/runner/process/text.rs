@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use super::child::{Child, Spawner};
 use super::ending::Ending;
 use super::exit::How;
-use super::outbox::Outbox;
 use super::ladder::Rung;
+use super::outbox::Outbox;
 use super::settings::Settings;
 use super::stdio::{Stdin, Tail};
 use super::watchdog::{Watchdog, ending_of, later};
@@ -24,15 +24,15 @@ pub const ARTIFACT_ID: &str = "output";
 const READ_BYTES: usize = 64 * 1024;
 
 /// Runs the command for one attempt.
-pub async fn run(settings: &Settings, spawner: &Spawner, job: Job) {
-    let mut outbox = Outbox::new(&job);
+pub async fn run(settings: &Settings, spawner: &Spawner, job: Job, watchdog: Watchdog) {
+    let mut outbox = Outbox::new(job.reporter.clone());
     let mut spec = settings.spec.clone();
     spec.env.extend(environ::of_task(&job));
     let child = match spawner.spawn(&spec) {
         Ok(child) => child,
         Err(error) => return outbox.finish(ending::no_child(&job.agent, &error)).await,
     };
-    Attempt::new(settings, job, child, outbox).run().await;
+    Attempt::new(job, child, outbox, watchdog).run().await;
 }
 
 struct Attempt {
@@ -50,7 +50,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn new(settings: &Settings, job: Job, mut child: Child, outbox: Outbox) -> Self {
+    fn new(job: Job, mut child: Child, outbox: Outbox, watchdog: Watchdog) -> Self {
         let mut stdin = Stdin::new(child.stdin.take());
         let newest = job.history.iter().rev().find(|message| message.role == Role::User);
         stdin.queue(|out| {
@@ -65,7 +65,7 @@ impl Attempt {
             stdout: child.stdout.take(),
             tail: Tail::new(child.stderr.take()),
             outbox,
-            watchdog: Watchdog::new(job.deadline, settings.stall),
+            watchdog,
             child,
             read: Vec::new(),
             begun: false,
@@ -131,8 +131,11 @@ impl Attempt {
     }
 
     fn chunk(&self, text: String) -> Fact {
-        let artifact =
-            Artifact { artifact_id: ARTIFACT_ID.into(), parts: vec![Part::text(text)], ..Artifact::default() };
+        let artifact = Artifact {
+            artifact_id: ARTIFACT_ID.into(),
+            parts: vec![Part::text(text)],
+            ..Artifact::default()
+        };
         Fact::Artifact(Chunk { artifact, append: self.begun, last_chunk: false })
     }
 

@@ -47,7 +47,9 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("baton warden: {error}\n`baton serve` starts wardens by itself; this is no command for people.");
+            eprintln!(
+                "baton warden: {error}\n`baton serve` starts wardens by itself; this is no command for people."
+            );
             ExitCode::from(2)
         }
     }
@@ -102,7 +104,8 @@ fn settle_in() -> io::Result<SignalFd> {
 fn start(spec: &Spec, stdin: OwnedFd) -> io::Result<Pid> {
     let (program, args) = spec.command.split_first().expect("a spec that was read has a command");
     if let Some(dir) = &spec.dir {
-        std::env::set_current_dir(dir).map_err(|error| because(&format!("folder {}", dir.display()), &error))?;
+        std::env::set_current_dir(dir)
+            .map_err(|error| because(&format!("folder {}", dir.display()), &error))?;
     }
     let mut command = Command::new(program);
     command.args(args).stdin(stdin).process_group(0);
@@ -137,7 +140,6 @@ fn limit(limits: &Limits) -> io::Result<()> {
         (Resource::Nofile, limits.open_files),
         (Resource::Nproc, limits.processes),
         (Resource::As, limits.memory_bytes),
-        (Resource::Fsize, limits.file_bytes),
         (Resource::Cpu, limits.cpu_seconds),
     ];
     for (resource, value) in wanted {

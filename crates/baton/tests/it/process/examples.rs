@@ -1,6 +1,6 @@
 //! The examples that users copy, run as they stand.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use baton::runner::process::settings::{Protocol, Settings};
@@ -12,7 +12,7 @@ use super::{Agent, Order, failure, is_ask, user, written};
 
 fn example(protocol: Protocol, name: &str) -> Agent {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let spec = Spec { command: vec![format!("./{name}")], dir: Some(PathBuf::from(dir)), ..Spec::default() };
+    let spec = Spec { command: vec![format!("./{name}")], dir: Some(dir), ..Spec::default() };
     Agent::new(Settings::new(protocol, spec))
 }
 
@@ -68,8 +68,15 @@ async fn survey_asks_and_reports() {
 async fn survey_goes_on_in_another_process() {
     let agent = example(Protocol::Jsonl, "survey.py");
     let agent_said = Message::text(Role::Agent, "q", "What is your name?");
-    let history = vec![user("go"), agent_said.clone(), user("Ada"), agent_said.clone(), user("Engines"), agent_said,
-        user("Cards")];
+    let history = vec![
+        user("go"),
+        agent_said.clone(),
+        user("Ada"),
+        agent_said.clone(),
+        user("Engines"),
+        agent_said,
+        user("Cards"),
+    ];
     let facts = agent.run(Order { history, ..Order::default() }).await;
     assert!(matches!(facts.last(), Some(Fact::Complete(Some(_)))), "{facts:?}");
     agent.close().await;
@@ -78,11 +85,16 @@ async fn survey_goes_on_in_another_process() {
 #[tokio::test]
 async fn the_conformance_agent_follows_its_table() {
     let facts = conformance("tck-complete-task-7").await;
-    assert!(matches!(&facts[..], [Fact::Complete(Some(message))] if message.joined_text() == "Hello from TCK"));
+    assert!(
+        matches!(&facts[..], [Fact::Complete(Some(message))] if message.joined_text() == "Hello from TCK")
+    );
     let facts = conformance("tck-artifact-file-url").await;
     let Fact::Artifact(chunk) = &facts[0] else { panic!("{facts:?}") };
     let part: &Part = &chunk.artifact.parts[0];
-    assert_eq!((part.filename.as_deref(), part.media_type.as_deref()), (Some("output.txt"), Some("text/plain")));
+    assert_eq!(
+        (part.filename.as_deref(), part.media_type.as_deref()),
+        (Some("output.txt"), Some("text/plain"))
+    );
     assert_eq!(written(&conformance("tck-stream-artifact-chunked").await), "chunk-1 chunk-2");
     assert_eq!(written(&conformance("tck-stream-ordering-001").await), "Ordered output");
     assert!(matches!(conformance("tck-reject-task").await[..], [Fact::Reject(Some(_))]));

@@ -8,7 +8,9 @@ use baton::runner::{Fact, Refused, Signal};
 use baton_core::model::{Message, Role};
 use baton_core::task::Reason;
 
-use super::{Agent, Attempt, Order, failure, is_artifact, is_ask, is_progress, settings, soon, user, written};
+use super::{
+    Agent, Attempt, Order, failure, is_artifact, is_ask, is_progress, settings, soon, user, written,
+};
 
 /// A child that says `ready` and then, for every line of the given kind, what `on` says.
 fn child(on: &str) -> Settings {
@@ -24,7 +26,8 @@ fn agent(on: &str) -> Agent {
 }
 
 /// Says its own process id for every task.
-const WHO: &str = r#"'{"type":"task"'*) echo '{"type":"artifact","text":"'$$'"}'; echo '{"type":"complete"}' ;;"#;
+const WHO: &str =
+    r#"'{"type":"task"'*) echo '{"type":"artifact","text":"'$$'"}'; echo '{"type":"complete"}' ;;"#;
 
 /// Asks, and gives back the answer.
 const ASKS: &str = r#"'{"type":"task"'*) echo '{"type":"ask","text":"what?"}' ;;
@@ -151,8 +154,10 @@ async fn an_answer_that_comes_too_late_gives_the_task_back() {
 
 #[tokio::test]
 async fn a_task_without_a_child_goes_back_when_the_node_stops() {
-    let agent = agent(r#"'{"type":"task"'*) echo '{"type":"status","text":"at it"}' ;;
-        '{"type":"cancel"'*'"shutdown"}') echo '{"type":"fail"}' ;;"#);
+    let agent = agent(
+        r#"'{"type":"task"'*) echo '{"type":"status","text":"at it"}' ;;
+        '{"type":"cancel"'*'"shutdown"}') echo '{"type":"fail"}' ;;"#,
+    );
     let attempt = agent.start(Order::default());
     attempt.until(is_progress).await;
     attempt.signal(Signal::Drain).await;
@@ -171,7 +176,9 @@ async fn every_end_is_passed_on() {
     };
     let text = |message: Option<Message>| message.map(|message| message.joined_text());
     match end(r#"{"type":"reply","text":"hi"}"#).await {
-        Some(Fact::Reply(message)) => assert_eq!((message.joined_text().as_str(), message.role), ("hi", Role::Agent)),
+        Some(Fact::Reply(message)) => {
+            assert_eq!((message.joined_text().as_str(), message.role), ("hi", Role::Agent))
+        }
         other => panic!("{other:?}"),
     }
     match end(r#"{"type":"reject","text":"no"}"#).await {
@@ -180,7 +187,10 @@ async fn every_end_is_passed_on() {
     }
     match end(r#"{"type":"fail","text":"spent","reason":"exhausted_tokens","retryable":true}"#).await {
         Some(Fact::Fail { reason, message, retryable }) => {
-            assert_eq!((reason, text(message).as_deref(), retryable), (Reason::ExhaustedTokens, Some("spent"), true));
+            assert_eq!(
+                (reason, text(message).as_deref(), retryable),
+                (Reason::ExhaustedTokens, Some("spent"), true)
+            );
         }
         other => panic!("{other:?}"),
     }
@@ -196,7 +206,10 @@ async fn broken_lines_are_the_agents_fault() {
         ("echo hello", "The agent wrote a line that means nothing (not a JSON object"),
         (r#"echo '{"type":"done"}'"#, "unknown type \"done\""),
         (r"printf '{\377}\n'", "The agent wrote a line that is not UTF-8."),
-        ("head -c 1100000 /dev/zero | tr '\\000' x; echo", "The agent wrote a line of more than 1048576 bytes."),
+        (
+            "head -c 1100000 /dev/zero | tr '\\000' x; echo",
+            "The agent wrote a line of more than 1048576 bytes.",
+        ),
         ("yes", "means nothing"),
     ] {
         let (reason, got, again) = fault(&format!("'{{\"type\":\"task\"'*) {line}; sleep 1000 ;;")).await;
@@ -245,13 +258,17 @@ async fn the_last_line_counts_when_the_child_leaves() {
 
 #[tokio::test]
 async fn a_child_must_be_ready_in_time_and_first() {
-    let late = Settings { ready_within: Duration::from_millis(50), ..settings(Protocol::Jsonl, "exec sleep 1000") };
+    let late =
+        Settings { ready_within: Duration::from_millis(50), ..settings(Protocol::Jsonl, "exec sleep 1000") };
     let (reason, words, _) = failure(&Agent::new(late).run(Order::default()).await);
     assert_eq!(reason, Reason::Stalled);
     assert!(words.contains("not ready within 0.05 s"), "{words}");
     let early = settings(Protocol::Jsonl, r#"echo '{"type":"complete"}'; exec sleep 1000"#);
     let (reason, words, _) = failure(&Agent::new(early).run(Order::default()).await);
-    assert_eq!((reason, words.as_str()), (Reason::InvalidAgentResponse, "The agent spoke before it was ready."));
+    assert_eq!(
+        (reason, words.as_str()),
+        (Reason::InvalidAgentResponse, "The agent spoke before it was ready.")
+    );
 }
 
 /// With times so short that a child which answers pings outlives several.
@@ -312,8 +329,10 @@ async fn what_the_task_refuses_ends_it() {
 
 #[tokio::test]
 async fn a_child_that_leaves_as_a_task_comes_costs_no_attempt() {
-    let agent = agent(r#"'{"type":"task"'*'"text":"first"'*) echo '{"type":"complete"}' ;;
-        '{"type":"task"'*) exit 0 ;;"#);
+    let agent = agent(
+        r#"'{"type":"task"'*'"text":"first"'*) echo '{"type":"complete"}' ;;
+        '{"type":"task"'*) exit 0 ;;"#,
+    );
     agent.say("first").await;
     assert_eq!(agent.say("second").await, [Fact::Released]);
     let (reason, ..) = failure(&agent.say("second").await);

@@ -50,9 +50,8 @@ fn each_ending_has_its_fact() {
     assert_eq!(Ending::Stop.fact(""), Some(Fact::Released));
     assert_eq!(Ending::Lost.fact(""), None);
     assert_eq!(Ending::Evict.fact(""), Some(Fact::HolderGone(None)));
-    assert_eq!(fail(&Ending::fault(Reason::Stalled, "silent").fact("").unwrap()), (
-        Reason::Stalled,
-        false,
-        "silent".into()
-    ));
+    assert_eq!(
+        fail(&Ending::fault(Reason::Stalled, "silent").fact("").unwrap()),
+        (Reason::Stalled, false, "silent".into())
+    );
 }

@@ -118,7 +118,9 @@ impl Loose<'_> {
             "status" => Up::Status(self.message()?),
             "artifact" => Up::Artifact(self.piece()?),
             "ask" => Up::Ask { kind: self.ask()?, message: self.message()? },
-            "reply" => Up::Reply(self.message()?.ok_or(Error::Missing { kind: "reply", field: "message or text" })?),
+            "reply" => {
+                Up::Reply(self.message()?.ok_or(Error::Missing { kind: "reply", field: "message or text" })?)
+            }
             "reject" => Up::Reject(self.message()?),
             "fail" => Up::Fail {
                 message: self.message()?,

@@ -1,0 +1,45 @@
+//! What a verb can answer instead of a result, named by what the caller can do about it.
+
+use std::path::PathBuf;
+
+use baton_core::task::Refusal;
+
+/// Why a verb did not do what was asked. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No such record, or not the caller's: the two cannot be told apart.
+    #[error("not found")]
+    NotFound,
+    /// The state machine says no.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The idempotency key stands for another message.
+    #[error("the idempotency key was used for another message")]
+    KeyReused,
+    /// The grant was revoked between the request's arrival and its commit.
+    #[error("the grant is not active")]
+    GrantInactive,
+    /// The database could not commit (disk full, shutting down); the same operation may be tried again.
+    #[error("the store is not available: {0}")]
+    Unavailable(String),
+    /// A row cannot be read back; an operator must look.
+    #[error("the store holds something unreadable: {0}")]
+    Corrupt(String),
+}
+
+/// Why a store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error(
+        "another node uses the data folder {path} ({holder}): stop it first, or name another with --data-dir"
+    )]
+    Locked { path: PathBuf, holder: String },
+    #[error(
+        "the store in {path} has schema {found}, this program knows {known}: run the newer program that wrote it"
+    )]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("cannot use the data folder {path}: {source}")]
+    Folder { path: PathBuf, source: std::io::Error },
+    #[error("cannot open the database {path}: {message}")]
+    Database { path: PathBuf, message: String },
+}

@@ -1,0 +1,95 @@
+//! The tasks that were committed or read last, in memory.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use baton_core::ident::TaskId;
+use baton_core::task::{Snapshot, Task};
+use hashlink::LruCache;
+
+use crate::Known;
+
+/// Tasks kept. Enough for every task that is being worked on and for a client that reads what it just sent.
+const TASKS: usize = 2_048;
+
+/// Bytes of content kept in all, about.
+const BYTES: usize = 6 * 1024 * 1024;
+
+/// A task with more content than this is kept without it.
+const WHOLE: usize = 256 * 1024;
+
+/// A bounded map, least recently used first out.
+#[derive(Debug)]
+pub struct Hot {
+    cache: Mutex<Cache>,
+}
+
+#[derive(Debug)]
+struct Cache {
+    tasks: LruCache<TaskId, (Known, usize)>,
+    bytes: usize,
+}
+
+impl Default for Hot {
+    fn default() -> Self {
+        Self { cache: Mutex::new(Cache { tasks: LruCache::new(TASKS), bytes: 0 }) }
+    }
+}
+
+impl Hot {
+    pub fn find(&self, id: TaskId) -> Option<Known> {
+        self.cache().tasks.get(&id).map(|(known, _)| known.clone())
+    }
+
+    /// Keeps what was committed.
+    pub fn put(&self, known: impl IntoIterator<Item = Known>) {
+        let mut cache = self.cache();
+        for known in known {
+            cache.put(known);
+        }
+    }
+
+    /// Keeps what was read, where it is over: only the writer may keep what can still change, since what is here is
+    /// what the next step starts from.
+    pub fn put_read(&self, snapshot: &Arc<Snapshot>) {
+        if snapshot.task.state.is_terminal() && snapshot.weight() <= WHOLE {
+            self.cache().put(Known::Whole(Arc::clone(snapshot)));
+        }
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().expect("nothing panics while it holds this lock")
+    }
+}
+
+impl Cache {
+    fn put(&mut self, known: Known) {
+        let weight = known.snapshot().map_or(1024, |snapshot| snapshot.weight());
+        self.bytes += weight;
+        let id = known.task().id;
+        if self.tasks.len() == TASKS && !self.tasks.contains_key(&id) {
+            self.drop_oldest();
+        }
+        if let Some((_, old)) = self.tasks.insert(id, (known, weight)) {
+            self.bytes -= old;
+        }
+        while self.bytes > BYTES {
+            self.drop_oldest();
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some((_, (_, weight))) = self.tasks.remove_lru() {
+            self.bytes -= weight;
+        }
+    }
+}
+
+/// The task with its content, unless that is too much to be kept.
+pub fn whole_or_head(known: Known) -> Known {
+    match known {
+        Known::Whole(snapshot) if snapshot.weight() > WHOLE => {
+            Known::Head(Arc::new(Task::clone(&snapshot.task)))
+        }
+        kept @ (Known::Whole(_) | Known::Head(_)) => kept,
+    }
+}

@@ -1,0 +1,41 @@
+//! The data folder's lock: one node per SQLite store.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::OpenError;
+
+/// Held as long as the store is open; the kernel lets go of it when the process dies.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock of `folder`, which is created (0700) where it is not there.
+    pub fn take(folder: &Path) -> Result<Self, OpenError> {
+        let in_folder = |source| OpenError::Folder { path: folder.to_path_buf(), source };
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(in_folder)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(folder.join("baton.lock"))
+            .map_err(in_folder)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let mut holder = String::new();
+            file.read_to_string(&mut holder).map_err(in_folder)?;
+            return Err(OpenError::Locked { path: folder.to_path_buf(), holder: holder.trim().to_owned() });
+        }
+        file.set_len(0).map_err(in_folder)?;
+        file.rewind().map_err(in_folder)?;
+        writeln!(file, "process {}", std::process::id()).map_err(in_folder)?;
+        Ok(Self { _file: file })
+    }
+}

@@ -1,0 +1,88 @@
+//! The embedded store: one SQLite database in the data folder, one node per folder.
+//!
+//! One thread writes: it takes what is queued and commits it as a group, so that a commit's fsync is shared by all who
+//! wait for it (`synchronous=FULL`: what was answered is on disk). A pool of connections reads. What was committed last
+//! is kept in memory ([`hot`]); as the writer is the only one who changes anything, that copy is never stale.
+
+mod access;
+mod apply;
+mod grants;
+mod hot;
+mod list;
+mod lock;
+mod open;
+mod read;
+mod rows;
+mod tasks;
+mod write;
+mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::{Error, Observer, OpenError};
+
+/// The handle of an open store. Cheap to clone; the last one to go stops the writer.
+#[derive(Clone, Debug)]
+pub struct Sqlite {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    writer: writer::Writer,
+    readers: read::Readers,
+    hot: Arc<hot::Hot>,
+    grants: Arc<grants::Grants>,
+    counters: Arc<Counters>,
+    _lock: lock::Lock,
+}
+
+/// What the writer counts.
+#[derive(Debug, Default)]
+struct Counters {
+    commits: AtomicU64,
+    operations: AtomicU64,
+}
+
+impl Sqlite {
+    /// Opens the store in `folder`, creating both where they are not there, and takes the folder's lock. `observer`
+    /// hears of every commit from the writer's thread.
+    pub fn open(folder: &Path, observer: Arc<dyn Observer>) -> Result<Self, OpenError> {
+        let lock = lock::Lock::take(folder)?;
+        let path = folder.join("baton.db");
+        let connection = open::writer(&path)?;
+        let hot = Arc::new(hot::Hot::default());
+        let database = |why: Error| OpenError::Database { path: path.clone(), message: why.to_string() };
+        let grants = Arc::new(grants::Grants::load(&connection).map_err(database)?);
+        let counters = Arc::new(Counters::default());
+        let shared = writer::Shared {
+            hot: Arc::clone(&hot),
+            grants: Arc::clone(&grants),
+            counters: Arc::clone(&counters),
+            observer,
+        };
+        let writer = writer::Writer::start(connection, shared)
+            .map_err(|source| OpenError::Folder { path: folder.to_path_buf(), source })?;
+        let readers = read::Readers::new(path);
+        Ok(Self { inner: Arc::new(Inner { writer, readers, hot, grants, counters, _lock: lock }) })
+    }
+
+    /// Waits until everything queued is committed, then stops the writer. Later verbs answer `Unavailable`.
+    pub async fn close(&self) {
+        self.inner.writer.close().await;
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(why: rusqlite::Error) -> Self {
+        use rusqlite::Error as Sql;
+        match why {
+            Sql::FromSqlConversionFailure(..)
+            | Sql::InvalidColumnType(..)
+            | Sql::IntegralValueOutOfRange(..) => Self::Corrupt(why.to_string()),
+            other => Self::Unavailable(other.to_string()),
+        }
+    }
+}

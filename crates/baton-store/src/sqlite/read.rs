@@ -1,0 +1,107 @@
+//! The connections that read, and what is read with content.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use baton_core::task::{Event, Snapshot, Task};
+use rusqlite::{Connection, params};
+use tokio::sync::Semaphore;
+
+use super::{open, rows};
+use crate::Error;
+
+/// Connections that read at the same time.
+const READERS: usize = 4;
+
+/// A pool; a transaction never lives across an await.
+#[derive(Debug)]
+pub struct Readers {
+    shared: Arc<Pool>,
+}
+
+#[derive(Debug)]
+struct Pool {
+    path: PathBuf,
+    free: Semaphore,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub fn new(path: PathBuf) -> Self {
+        let pool =
+            Pool { path, free: Semaphore::new(READERS), idle: Mutex::new(Vec::with_capacity(READERS)) };
+        Self { shared: Arc::new(pool) }
+    }
+
+    /// Runs `read` on a thread that may block, in one read transaction.
+    pub async fn run<T, F>(&self, read: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    {
+        let pool = Arc::clone(&self.shared);
+        let permit = pool.free.acquire().await.map_err(|why| Error::Unavailable(why.to_string()))?;
+        let shared = Arc::clone(&pool);
+        let work = move || {
+            let idle = shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let connection = match idle {
+                Some(connection) => connection,
+                None => open::reader(&shared.path)?,
+            };
+            connection.execute_batch("BEGIN")?;
+            let result = read(&connection);
+            connection.execute_batch("COMMIT")?;
+            shared.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            result
+        };
+        let result =
+            tokio::task::spawn_blocking(work).await.map_err(|why| Error::Unavailable(why.to_string()))?;
+        drop(permit);
+        result
+    }
+}
+
+const LIST_MESSAGES: &str = "-- store.list_messages
+SELECT seq, body FROM message WHERE task_id = ?1 ORDER BY seq";
+
+const LIST_CHUNKS: &str = "-- store.list_chunks
+SELECT seq, body, append, last_chunk FROM artifact WHERE task_id = ?1 ORDER BY seq";
+
+const LIST_EVENTS: &str = "-- store.list_events
+SELECT {} FROM event
+LEFT JOIN message ON message.task_id = event.task_id AND message.seq = event.seq
+LEFT JOIN artifact ON artifact.task_id = event.task_id AND artifact.seq = event.seq
+WHERE event.task_id = ?1 AND event.seq > ?2 ORDER BY event.seq LIMIT ?3";
+
+/// The content of a task that was read.
+pub fn snapshot_of(db: &Connection, task: Task) -> Result<Snapshot, Error> {
+    let mut snapshot = Snapshot::new(task);
+    let id = snapshot.task.id;
+    snapshot.messages = db
+        .prepare_cached(LIST_MESSAGES)?
+        .query_map([id.as_bytes()], |row| Ok((row.get(0)?, Arc::new(rows::json(row, 1)?))))?
+        .collect::<Result<_, _>>()?;
+    if snapshot.task.artifacts.is_empty() {
+        return Ok(snapshot);
+    }
+    let mut statement = db.prepare_cached(LIST_CHUNKS)?;
+    let mut chunks = statement.query([id.as_bytes()])?;
+    while let Some(row) = chunks.next()? {
+        snapshot.write(&rows::chunk(row, 1)?);
+    }
+    Ok(snapshot)
+}
+
+pub fn events(
+    db: &Connection,
+    id: baton_core::ident::TaskId,
+    after: u64,
+    most: usize,
+) -> Result<Vec<Arc<Event>>, Error> {
+    let sql = LIST_EVENTS.replace("{}", rows::EVENT);
+    let events = db
+        .prepare_cached(&sql)?
+        .query_map(params![id.as_bytes(), after, most], |row| rows::event(row).map(Arc::new))?
+        .collect::<Result<_, _>>()?;
+    Ok(events)
+}

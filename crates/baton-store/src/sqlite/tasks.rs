@@ -1,0 +1,173 @@
+//! The verbs of [`Tasks`].
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use baton_core::ident::{AgentName, TaskId};
+use baton_core::model::TaskState;
+use baton_core::task::{Event, Input, LeaseLoss, Snapshot};
+use baton_core::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::writer::Write;
+use super::{Sqlite, list, read, rows};
+use crate::{Applied, By, Claim, Error, Known, ListQuery, Op, Page, Status, Tasks};
+
+const FIND_TASK: &str = "-- store.find_task
+SELECT {} FROM task WHERE id = ?1";
+
+const LIST_DUE: &str = "-- store.list_due
+SELECT id, lease_until, attempt, deadline, answer_until FROM task WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
+
+const LIST_ORPHANED: &str = "-- store.list_orphaned
+SELECT id, attempt FROM task WHERE holder_kind = 'node' AND holder <> ?1 ORDER BY id LIMIT ?2";
+
+const NEXT_READY: &str = "-- store.next_ready
+SELECT min(coalesce(not_before, 0)) FROM task WHERE agent = ?1 AND phase = 'ready'";
+
+const LIST_OPEN_OF_GRANT: &str = "-- store.list_open_of_grant
+SELECT id FROM task WHERE grant_id = ?1 AND phase IN ('ready', 'running', 'interrupted') ORDER BY id";
+
+const PRUNE_EVENTS: &str = "-- store.prune_events
+DELETE FROM event WHERE task_id = ?1";
+
+const LIST_PRUNABLE: &str = "-- store.list_prunable
+SELECT DISTINCT event.task_id FROM event JOIN task ON task.id = event.task_id
+WHERE task.status_at < ?1 AND task.phase IN ('completed', 'failed', 'canceled', 'rejected', 'answered')
+ORDER BY event.task_id LIMIT ?2";
+
+const SUM_COUNTS: &str = "-- store.sum_counts
+SELECT shown_state, sum(n) FROM task_count GROUP BY shown_state ORDER BY shown_state";
+
+#[async_trait]
+impl Tasks for Sqlite {
+    async fn apply(&self, op: Op) -> Result<Applied, Error> {
+        self.inner.writer.write(|reply| Write::Apply(Box::new(op), reply)).await
+    }
+
+    async fn claim(&self, claim: Claim) -> Result<Vec<Arc<Snapshot>>, Error> {
+        self.inner.writer.write(|reply| Write::Claim(claim, reply)).await
+    }
+
+    async fn find(&self, by: &By, id: TaskId) -> Result<Option<Arc<Snapshot>>, Error> {
+        if let Some(Known::Whole(snapshot)) = self.inner.hot.find(id) {
+            return Ok(by.sees(&snapshot.task).then_some(snapshot));
+        }
+        let by = by.clone();
+        let found = self
+            .inner
+            .readers
+            .run(move |db| {
+                let sql = FIND_TASK.replace("{}", rows::TASK);
+                let task = db.prepare_cached(&sql)?.query_row([id.as_bytes()], rows::task).optional()?;
+                match task {
+                    Some(task) if by.sees(&task) => Ok(Some(Arc::new(read::snapshot_of(db, task)?))),
+                    Some(_) | None => Ok(None),
+                }
+            })
+            .await?;
+        if let Some(snapshot) = &found {
+            self.inner.hot.put_read(snapshot);
+        }
+        Ok(found)
+    }
+
+    async fn list(&self, query: ListQuery) -> Result<Page, Error> {
+        self.inner.readers.run(move |db| list::page(db, &query)).await
+    }
+
+    async fn events(&self, id: TaskId, after: u64, most: usize) -> Result<Vec<Arc<Event>>, Error> {
+        self.inner.readers.run(move |db| read::events(db, id, after, most)).await
+    }
+
+    async fn due(&self, now: Timestamp, most: usize) -> Result<Vec<(TaskId, Input)>, Error> {
+        self.inner.readers.run(move |db| due(db, now, most)).await
+    }
+
+    async fn orphaned(&self, boot: &str, most: usize) -> Result<Vec<(TaskId, u32)>, Error> {
+        let boot = boot.to_owned();
+        self.inner
+            .readers
+            .run(move |db| {
+                let mut statement = db.prepare_cached(LIST_ORPHANED)?;
+                let found =
+                    statement.query_map(params![boot, most], |row| Ok((rows::id(row, 0)?, row.get(1)?)))?;
+                Ok(found.collect::<Result<_, _>>()?)
+            })
+            .await
+    }
+
+    async fn next_ready(&self, agent: &AgentName) -> Result<Option<Timestamp>, Error> {
+        let agent = agent.clone();
+        self.inner
+            .readers
+            .run(move |db| {
+                let mut statement = db.prepare_cached(NEXT_READY)?;
+                Ok(statement.query_row([agent.as_str()], |row| rows::optional_time(row, 0))?)
+            })
+            .await
+    }
+
+    async fn open_of_grant(&self, grant: &str) -> Result<Vec<TaskId>, Error> {
+        let grant = grant.to_owned();
+        self.inner
+            .readers
+            .run(move |db| {
+                let mut statement = db.prepare_cached(LIST_OPEN_OF_GRANT)?;
+                let found = statement.query_map([grant], |row| rows::id(row, 0))?;
+                Ok(found.collect::<Result<_, _>>()?)
+            })
+            .await
+    }
+
+    async fn prune_events(&self, before: Timestamp, most: usize) -> Result<usize, Error> {
+        self.inner.writer.write(|reply| Write::PruneEvents { before, most, reply }).await
+    }
+
+    async fn status(&self) -> Result<Status, Error> {
+        let counters = &self.inner.counters;
+        let (commits, operations) =
+            (counters.commits.load(Ordering::Relaxed), counters.operations.load(Ordering::Relaxed));
+        let tasks = self.inner.readers.run(count).await?;
+        Ok(Status { commits, operations, tasks })
+    }
+}
+
+fn count(db: &Connection) -> Result<Vec<(TaskState, u64)>, Error> {
+    let mut statement = db.prepare_cached(SUM_COUNTS)?;
+    let counts = statement.query_map([], |row| {
+        let state = TaskState::from_number(row.get(0)?).unwrap_or_default();
+        Ok((state, row.get(1)?))
+    })?;
+    Ok(counts.collect::<Result<_, _>>()?)
+}
+
+/// What the clock did: a lease that ran out, or a time limit of the task.
+fn due(db: &Connection, now: Timestamp, most: usize) -> Result<Vec<(TaskId, Input)>, Error> {
+    let mut statement = db.prepare_cached(LIST_DUE)?;
+    let due = statement.query_map(params![now.as_millis(), most], |row| {
+        let lapsed = rows::optional_time(row, 1)?.is_some_and(|until| until <= now);
+        let over = [rows::optional_time(row, 3)?, rows::optional_time(row, 4)?];
+        let over = over.into_iter().flatten().any(|at| at <= now);
+        let input = if lapsed && !over {
+            Input::LeaseLapsed { attempt: row.get(2)?, loss: LeaseLoss::Expired }
+        } else {
+            Input::DeadlinePassed
+        };
+        Ok((rows::id(row, 0)?, input))
+    })?;
+    Ok(due.collect::<Result<_, _>>()?)
+}
+
+/// Deletes the events of ended tasks; messages and artifacts, and so the snapshot, stay.
+pub fn prune(db: &Connection, before: Timestamp, most: usize) -> Result<usize, Error> {
+    let ids: Vec<TaskId> = db
+        .prepare_cached(LIST_PRUNABLE)?
+        .query_map(params![before.as_millis(), most], |row| rows::id(row, 0))?
+        .collect::<Result<_, _>>()?;
+    for id in &ids {
+        db.prepare_cached(PRUNE_EVENTS)?.execute([id.as_bytes()])?;
+    }
+    Ok(ids.len())
+}

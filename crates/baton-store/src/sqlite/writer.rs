@@ -1,0 +1,192 @@
+//! The thread that writes: it takes what is queued, commits it as one group, and answers after the commit.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use baton_core::task::Snapshot;
+use baton_core::time::Timestamp;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+use tracing::error;
+
+use super::apply::{Done, Group};
+use super::grants::Grants;
+use super::hot::Hot;
+use super::{Counters, access};
+use crate::{Applied, Claim, Error, Grant, NewGrant, Observer, Op};
+
+/// Operations that wait for the writer; past that, callers wait to be queued.
+const QUEUE: usize = 1_024;
+
+/// Operations in one commit: enough to share its fsync, few enough that the first does not wait long for the last.
+const GROUP: usize = 256;
+
+type Reply<T> = oneshot::Sender<Result<T, Error>>;
+
+/// Something to be written.
+pub enum Write {
+    Apply(Box<Op>, Reply<Applied>),
+    Claim(Claim, Reply<Vec<Arc<Snapshot>>>),
+    CreateGrant(Box<NewGrant>, Reply<Arc<Grant>>),
+    RevokeGrant { id: String, actor: String, now: Timestamp, reply: Reply<Arc<Grant>> },
+    PruneEvents { before: Timestamp, most: usize, reply: Reply<usize> },
+    Close,
+}
+
+/// What the writer shares with the rest of the store.
+pub struct Shared {
+    pub hot: Arc<Hot>,
+    pub grants: Arc<Grants>,
+    pub counters: Arc<Counters>,
+    pub observer: Arc<dyn Observer>,
+}
+
+/// The queue into the thread.
+#[derive(Debug)]
+pub struct Writer {
+    queue: mpsc::Sender<Write>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    pub fn start(connection: Connection, shared: Shared) -> std::io::Result<Self> {
+        let (queue, receiver) = mpsc::channel(QUEUE);
+        let thread = std::thread::Builder::new()
+            .name("baton-writer".to_owned())
+            .spawn(move || run(&connection, receiver, &shared))?;
+        Ok(Self { queue, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Queues a write and waits for its commit.
+    pub async fn write<T>(&self, make: impl FnOnce(Reply<T>) -> Write) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.queue.send(make(reply)).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
+    }
+
+    pub async fn close(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = self.queue.send(Write::Close).await;
+            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        }
+    }
+}
+
+fn closed() -> Error {
+    Error::Unavailable("the node is shutting down".to_owned())
+}
+
+/// What an operation came to, to be answered once the group is committed.
+enum Outcome {
+    Applied(Result<Applied, Error>),
+    Claimed(Result<Vec<Arc<Snapshot>>, Error>),
+    Grant(Result<Arc<Grant>, Error>),
+    Pruned(Result<usize, Error>),
+}
+
+fn run(connection: &Connection, mut queue: mpsc::Receiver<Write>, shared: &Shared) {
+    let mut group = Vec::with_capacity(GROUP);
+    let mut open = true;
+    while open && queue.blocking_recv_many(&mut group, GROUP) > 0 {
+        open = !group.iter().any(|write| matches!(write, Write::Close));
+        commit_all(connection, &mut group, shared);
+    }
+    let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
+}
+
+/// Commits the group; where that fails, each of its operations alone, so that one that cannot be written spoils no other.
+fn commit_all(connection: &Connection, group: &mut Vec<Write>, shared: &Shared) {
+    match commit(connection, group, shared) {
+        Ok(outcomes) => group.drain(..).zip(outcomes).for_each(|(write, outcome)| answer(write, outcome)),
+        Err(why) if group.len() == 1 => {
+            error!(error = %why, "the store could not commit");
+            group.drain(..).for_each(|write| refuse(write, why.to_string()));
+        }
+        Err(why) => {
+            error!(error = %why, operations = group.len(), "the store could not commit a group; trying one by one");
+            for write in group.drain(..) {
+                commit_all(connection, &mut vec![write], shared);
+            }
+        }
+    }
+}
+
+/// One transaction. An operation that is refused is no failure of the group; an error of the database is.
+fn commit(connection: &Connection, group: &[Write], shared: &Shared) -> Result<Vec<Outcome>, Error> {
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    let rollback = RollBack(connection);
+    let mut running = Group::new(connection, &shared.hot, &shared.grants);
+    let mut outcomes = Vec::with_capacity(group.len());
+    let mut grants = Vec::new();
+    for write in group {
+        outcomes.push(match write {
+            Write::Apply(op, _) => Outcome::Applied(or_fail(running.apply(op))?),
+            Write::Claim(claim, _) => Outcome::Claimed(or_fail(running.claim(claim))?),
+            Write::CreateGrant(new, _) => {
+                Outcome::Grant(or_fail(access::create(connection, new, &mut grants))?)
+            }
+            Write::RevokeGrant { id, actor, now, .. } => Outcome::Grant(or_fail(access::revoke(
+                connection,
+                &shared.grants,
+                id,
+                (actor, *now),
+                &mut grants,
+            ))?),
+            Write::PruneEvents { before, most, .. } => {
+                Outcome::Pruned(or_fail(super::tasks::prune(connection, *before, *most))?)
+            }
+            Write::Close => Outcome::Pruned(Ok(0)),
+        });
+    }
+    let Done { changed, commits } = running.finish()?;
+    connection.prepare_cached("COMMIT")?.execute([])?;
+    std::mem::forget(rollback);
+    shared.counters.commits.fetch_add(1, Ordering::Relaxed);
+    shared.counters.operations.fetch_add(group.len() as u64, Ordering::Relaxed);
+    shared.hot.put(changed);
+    grants.into_iter().for_each(|change| shared.grants.put(change));
+    shared.observer.committed(&commits);
+    Ok(outcomes)
+}
+
+/// Undoes an open transaction when it goes out of scope.
+struct RollBack<'a>(&'a Connection);
+
+impl Drop for RollBack<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.execute_batch("ROLLBACK");
+    }
+}
+
+/// An error of the database ends the group; what the domain refuses is an answer.
+fn or_fail<T>(result: Result<T, Error>) -> Result<Result<T, Error>, Error> {
+    match result {
+        Err(why @ (Error::Unavailable(_) | Error::Corrupt(_))) => Err(why),
+        answer => Ok(answer),
+    }
+}
+
+fn answer(write: Write, outcome: Outcome) {
+    match (write, outcome) {
+        (Write::Apply(_, reply), Outcome::Applied(result)) => drop(reply.send(result)),
+        (Write::Claim(_, reply), Outcome::Claimed(result)) => drop(reply.send(result)),
+        (Write::CreateGrant(_, reply) | Write::RevokeGrant { reply, .. }, Outcome::Grant(result)) => {
+            drop(reply.send(result));
+        }
+        (Write::PruneEvents { reply, .. }, Outcome::Pruned(result)) => drop(reply.send(result)),
+        (_, _) => {}
+    }
+}
+
+fn refuse(write: Write, why: String) {
+    let why = Error::Unavailable(why);
+    match write {
+        Write::Apply(_, reply) => drop(reply.send(Err(why))),
+        Write::Claim(_, reply) => drop(reply.send(Err(why))),
+        Write::CreateGrant(_, reply) | Write::RevokeGrant { reply, .. } => drop(reply.send(Err(why))),
+        Write::PruneEvents { reply, .. } => drop(reply.send(Err(why))),
+        Write::Close => {}
+    }
+}

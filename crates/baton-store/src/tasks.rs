@@ -1,0 +1,198 @@
+//! The verbs that concern tasks.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use baton_core::ident::{AgentName, ContextId, Owner, TaskId};
+use baton_core::model::TaskState;
+use baton_core::task::{Event, Holder, Input, New, Nudge, Snapshot, State, Task};
+use baton_core::time::Timestamp;
+use uuid::Uuid;
+
+use crate::Error;
+
+/// One change of one task: what happened to it, in order, as one commit.
+#[derive(Clone, Debug)]
+pub struct Op {
+    /// Makes a repeat safe: where the outcome of a commit is not known, the same operation is sent again.
+    pub id: Uuid,
+    pub task: TaskId,
+    pub by: By,
+    /// Present where the task is to be created first.
+    pub create: Option<Create>,
+    pub inputs: Vec<Input>,
+    pub now: Timestamp,
+    /// The same operation was sent before and its outcome is not known.
+    pub repeat: bool,
+}
+
+/// On whose behalf an operation is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A caller: sees the tasks of this agent and owner only, and only while its grant is active.
+    Owner(AgentName, Owner),
+    /// The node itself, or its operator.
+    Node,
+}
+
+impl By {
+    /// Whether this one may know of `task`. A direct message is no task to its owner.
+    pub fn sees(&self, task: &Task) -> bool {
+        match self {
+            Self::Owner(agent, owner) => {
+                task.agent == *agent && task.owner == *owner && task.state != State::Answered
+            }
+            Self::Node => true,
+        }
+    }
+}
+
+/// A task to be created.
+#[derive(Clone, Debug)]
+pub struct Create {
+    pub new: New,
+    pub idempotency: Option<Idempotency>,
+}
+
+/// A key that stands for one message of one owner to one agent for 24 hours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    pub key: String,
+    /// SHA-256 of the parsed message.
+    pub digest: [u8; 32],
+}
+
+/// A task as a commit left it; with its content where that is at hand, else the content is to be loaded.
+#[derive(Clone, Debug)]
+pub enum Known {
+    Whole(Arc<Snapshot>),
+    Head(Arc<Task>),
+}
+
+impl Known {
+    pub fn task(&self) -> &Task {
+        match self {
+            Self::Whole(snapshot) => &snapshot.task,
+            Self::Head(task) => task,
+        }
+    }
+
+    pub const fn snapshot(&self) -> Option<&Arc<Snapshot>> {
+        match self {
+            Self::Whole(snapshot) => Some(snapshot),
+            Self::Head(_) => None,
+        }
+    }
+}
+
+/// What an operation did, after its commit.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    pub known: Known,
+    /// In order; empty for a repeat.
+    pub events: Vec<Arc<Event>>,
+    /// The operation had been done before, or its idempotency key had been used for the same message.
+    pub repeated: bool,
+}
+
+/// What a commit changed, told to the observer in commit order.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    pub known: Known,
+    pub events: Vec<Arc<Event>>,
+    pub nudges: Vec<Nudge>,
+}
+
+/// Hears of every commit, after it and before the operation is answered. Must not block.
+pub trait Observer: Send + Sync + 'static {
+    fn committed(&self, commits: &[Committed]);
+}
+
+/// Which tasks to claim.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    pub agent: AgentName,
+    pub holder: Holder,
+    pub lease_until: Option<Timestamp>,
+    pub most: usize,
+    pub now: Timestamp,
+}
+
+/// A page of an owner's tasks with one agent.
+#[derive(Clone, Debug)]
+pub struct ListQuery {
+    pub agent: AgentName,
+    pub owner: Owner,
+    pub context: Option<ContextId>,
+    pub state: Option<TaskState>,
+    /// Status changed at or after.
+    pub since: Option<Timestamp>,
+    /// Tasks after this one in the order of the list.
+    pub after: Option<Position>,
+    /// 1..=100.
+    pub size: usize,
+}
+
+/// A place in a list: newest status first, larger id first where the times are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    pub at: Timestamp,
+    pub id: TaskId,
+}
+
+/// Part of a list.
+#[derive(Clone, Debug)]
+pub struct Page {
+    pub tasks: Vec<Arc<Snapshot>>,
+    /// Where the next page begins; none where this is the last.
+    pub next: Option<Position>,
+    /// All tasks that match, on every page.
+    pub total: u64,
+}
+
+/// What the store says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Transactions that wrote, since the store was opened.
+    pub commits: u64,
+    /// Operations in them.
+    pub operations: u64,
+    /// Tasks by the state that clients see.
+    pub tasks: Vec<(TaskState, u64)>,
+}
+
+/// Tasks, their events and their content.
+#[async_trait]
+pub trait Tasks: Send + Sync + 'static {
+    /// Runs `step` for each input in one transaction and answers after its commit. Refused as a whole or not at all.
+    async fn apply(&self, op: Op) -> Result<Applied, Error>;
+
+    /// Claims ready tasks of an agent, oldest first, that are due.
+    async fn claim(&self, claim: Claim) -> Result<Vec<Arc<Snapshot>>, Error>;
+
+    /// A task with its content, where `by` may see it.
+    async fn find(&self, by: &By, id: TaskId) -> Result<Option<Arc<Snapshot>>, Error>;
+
+    /// One page, and how many tasks match in all.
+    async fn list(&self, query: ListQuery) -> Result<Page, Error>;
+
+    /// Up to `most` events of a task after sequence number `after`, in order.
+    async fn events(&self, id: TaskId, after: u64, most: usize) -> Result<Vec<Arc<Event>>, Error>;
+
+    /// Up to `most` tasks to which the clock has done something, with what it did.
+    async fn due(&self, now: Timestamp, most: usize) -> Result<Vec<(TaskId, Input)>, Error>;
+
+    /// Open attempts of nodes other than `boot`, up to `most`, as `(task, attempt number)`.
+    async fn orphaned(&self, boot: &str, most: usize) -> Result<Vec<(TaskId, u32)>, Error>;
+
+    /// When the next task of `agent` can be claimed; in the past where one can be now.
+    async fn next_ready(&self, agent: &AgentName) -> Result<Option<Timestamp>, Error>;
+
+    /// All open tasks of a grant.
+    async fn open_of_grant(&self, grant: &str) -> Result<Vec<TaskId>, Error>;
+
+    /// Deletes events of tasks that ended before `before`, up to `most` tasks; answers how many tasks were pruned.
+    async fn prune_events(&self, before: Timestamp, most: usize) -> Result<usize, Error>;
+
+    async fn status(&self) -> Result<Status, Error>;
+}

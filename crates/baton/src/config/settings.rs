@@ -1,0 +1,135 @@
+//! Resolved settings: every default filled in, every value checked.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use baton_core::ident::AgentName;
+use baton_core::model::{AgentProvider, AgentSkill};
+
+/// One node's settings.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub node: Node,
+    pub limits: Limits,
+    pub agents: BTreeMap<AgentName, Agent>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What cards advertise, without a trailing slash; the first listener's address where `None`.
+    pub public_url: Option<String>,
+    pub data_dir: PathBuf,
+    pub listen: Vec<Listen>,
+    /// Whose card is at the origin.
+    pub default_agent: Option<AgentName>,
+    /// Loopback is the built-in grant `local`.
+    pub dev: bool,
+}
+
+/// Where to listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    Http(SocketAddr),
+    Https { at: SocketAddr, certificate: PathBuf, key: PathBuf },
+    Unix(PathBuf),
+}
+
+/// Limits of DESIGN §10 that a file may change.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of a request body.
+    pub body: usize,
+    /// Open streams of one grant; `local` has its own.
+    pub streams_per_grant: usize,
+    pub streams_local: usize,
+    /// How long a blocking send waits before it answers with the task as it stands.
+    pub send_wait: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 10 * 1024 * 1024,
+            streams_per_grant: 1_000,
+            streams_local: 10_000,
+            send_wait: Duration::from_secs(10 * 60),
+        }
+    }
+}
+
+/// Something that tasks are handed to.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    pub name: AgentName,
+    /// The card's `name`; the agent's own name where the file says nothing.
+    pub title: String,
+    pub description: String,
+    pub version: String,
+    /// The card is visible without a grant.
+    pub publish: bool,
+    pub skills: Vec<AgentSkill>,
+    pub provider: Option<AgentProvider>,
+    pub documentation_url: Option<String>,
+    pub icon_url: Option<String>,
+    pub input_modes: Vec<String>,
+    pub output_modes: Vec<String>,
+    pub runner: Runner,
+    /// Whether an attempt that could not finish is followed by another.
+    pub retry: bool,
+    pub max_attempts: u32,
+    pub backoff: Duration,
+    /// How long a question waits for its answer.
+    pub answer_within: Duration,
+    /// A first reply makes the task a direct Message.
+    pub replies: bool,
+    pub streaming: bool,
+}
+
+/// How an agent's work is done.
+#[derive(Clone, Debug)]
+pub enum Runner {
+    Echo,
+    Process(Process),
+}
+
+/// A supervised child.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// The program and its arguments; never a shell line.
+    pub command: Vec<String>,
+    /// Where it runs; the node's own folder where `None`.
+    pub dir: Option<PathBuf>,
+    /// Added to the scrubbed environment.
+    pub env: BTreeMap<String, String>,
+    pub user: Option<String>,
+    pub protocol: Protocol,
+    /// Children at work at the same time.
+    pub concurrency: usize,
+    /// How long one attempt may take.
+    pub deadline: Option<Duration>,
+    /// How long a `jsonl` child may leave a ping unanswered.
+    pub stall: Duration,
+    /// How long a `jsonl` child may take to say that it is ready.
+    pub ready_within: Duration,
+    /// How long a warm child is kept without work.
+    pub idle: Duration,
+    /// RLIMIT_AS in bytes, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_CPU in seconds.
+    pub rlimits: Rlimits,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rlimits {
+    pub memory: Option<u64>,
+    pub files: Option<u64>,
+    pub processes: Option<u64>,
+    pub cpu_seconds: Option<u64>,
+}
+
+/// What is spoken on a child's standard streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    Text,
+    Jsonl,
+}
