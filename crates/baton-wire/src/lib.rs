@@ -15,3 +15,4 @@ pub mod response;
 pub mod sse;
 pub mod version;
 
+pub mod client;
