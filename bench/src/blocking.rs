@@ -9,14 +9,16 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{Result, http};
+use crate::Result;
+use crate::http::{self, Door};
 
 /// A server that is silent for this long has failed the run.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub struct Client<S> {
     stream: S,
+    host: String,
     request: Vec<u8>,
     buffer: Vec<u8>,
 }
@@ -26,28 +28,28 @@ pub fn tcp(address: SocketAddr) -> Result<Client<TcpStream>> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(SILENCE))?;
     stream.set_write_timeout(Some(SILENCE))?;
-    Ok(Client { stream, request: Vec::new(), buffer: Vec::new() })
+    Ok(Client { stream, host: address.to_string(), request: Vec::new(), buffer: Vec::new() })
 }
 
 pub fn unix(path: &Path) -> Result<Client<UnixStream>> {
     let stream = UnixStream::connect(path).map_err(|error| format!("node socket: {error}"))?;
     stream.set_read_timeout(Some(SILENCE))?;
     stream.set_write_timeout(Some(SILENCE))?;
-    Ok(Client { stream, request: Vec::new(), buffer: Vec::new() })
+    Ok(Client { stream, host: "localhost".to_owned(), request: Vec::new(), buffer: Vec::new() })
 }
 
 impl<S: Read + Write> Client<S> {
     /// The body of a 200 answer.
     pub fn get(&mut self, path: &str) -> Result<Vec<u8>> {
         self.request.clear();
-        http::write_get(path, &mut self.request);
+        http::write_get(&self.door(path), &mut self.request);
         self.exchange()
     }
 
     /// The body of a 200 answer.
     pub fn post(&mut self, path: &str, body: &[u8]) -> Result<Vec<u8>> {
         self.request.clear();
-        http::write_post(path, body, &mut self.request);
+        http::write_post(&self.door(path), body, &mut self.request);
         self.exchange()
     }
 
@@ -63,6 +65,10 @@ impl<S: Read + Write> Client<S> {
             Some(result) => Ok(result.take()),
             None => Err(format!("{method} was refused: {answer}").into()),
         }
+    }
+
+    fn door(&self, path: &str) -> Door {
+        Door { host: self.host.clone(), path: path.to_owned() }
     }
 
     fn exchange(&mut self) -> Result<Vec<u8>> {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Result;
+use crate::http::Door;
 
 /// A server that has not printed its address by then has failed.
 const START_LIMIT: Duration = Duration::from_secs(30);
@@ -41,8 +42,9 @@ impl Server {
         // Standard input stays open as long as the bench lives: a yardstick ends with it.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log_file);
         let started = Instant::now();
-        let mut process =
-            command.spawn().map_err(|error| format!("cannot start {:?}: {error}", command.get_program()))?;
+        let mut process = command
+            .spawn()
+            .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
         let output = process.stdout.take().ok_or("no standard output")?;
         let (found, address) = mpsc::sync_channel(1);
         std::thread::spawn(move || {
@@ -72,12 +74,21 @@ impl Server {
         Ok(Memory { resident: field("VmRSS:")?, anonymous: field("RssAnon:")? })
     }
 
-    /// The end of what the server logged, for an error message.
-    pub fn last_words(&self) -> String {
-        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().rev().take(5).collect();
-        let lines: Vec<&str> = lines.into_iter().rev().collect();
-        format!("its log ends: {}", lines.join(" | "))
+    /// A path at this server.
+    pub fn door(&self, path: &str) -> Door {
+        Door { host: self.address.to_string(), path: path.to_owned() }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
+    fn last_words(&self) -> String {
+        last_words(&self.log)
     }
 
     /// SIGTERM, then waits; an error when the server did not end with status 0 by itself.
@@ -114,6 +125,30 @@ impl Drop for Server {
             let _ = self.process.kill();
         }
     }
+}
+
+/// The end of what a server logged, for an error message.
+pub fn last_words(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let mut lines: Vec<&str> = text.lines().rev().take(5).collect();
+    lines.reverse();
+    format!("its log ends: {}", lines.join(" | "))
+}
+
+/// Processor time that a process has spent so far, in steps of 10 ms.
+pub fn cpu_time(process: u32) -> Result<Duration> {
+    /// Linux counts in hundredths of a second here, whatever its timer does.
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The name, in parentheses, may hold anything; user and system time are fields 14 and 15.
+    let fields = stat.rsplit_once(')').ok_or("no process state")?.1;
+    let ticks = fields
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .map(str::parse::<u32>)
+        .sum::<std::result::Result<u32, _>>();
+    Ok(TICK * ticks?)
 }
 
 fn pid(process: &Child) -> Result<Pid> {

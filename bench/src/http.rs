@@ -77,20 +77,29 @@ fn framing(head: &[u8]) -> Result<Framing, String> {
     Err("an answer without content-length".into())
 }
 
+/// Where a request goes.
+#[derive(Debug, Clone)]
+pub struct Door {
+    pub host: String,
+    pub path: String,
+}
+
 /// A JSON POST as both the load generator and the one-at-a-time client write it.
-pub fn write_post(path: &str, body: &[u8], out: &mut Vec<u8>) {
+pub fn write_post(door: &Door, body: &[u8], out: &mut Vec<u8>) {
     use std::io::Write as _;
     // Writing to a Vec cannot fail.
     let _ = write!(
         out,
-        "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\na2a-version: 1.0\r\n\
+        "POST {} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\na2a-version: 1.0\r\n\
          content-length: {}\r\n\r\n",
+        door.path,
+        door.host,
         body.len()
     );
     out.extend_from_slice(body);
 }
 
-pub fn write_get(path: &str, out: &mut Vec<u8>) {
+pub fn write_get(door: &Door, out: &mut Vec<u8>) {
     use std::io::Write as _;
-    let _ = write!(out, "GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
+    let _ = write!(out, "GET {} HTTP/1.1\r\nhost: {}\r\n\r\n", door.path, door.host);
 }

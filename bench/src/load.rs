@@ -2,6 +2,7 @@
 //! and send the next. The same few system calls for every server; it knows nothing of A2A.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::child::{self, Server};
 use crate::{Result, http, stats};
 
 /// After the end of a round an answer may take this long before it is a failure.
@@ -27,15 +29,24 @@ pub struct Target {
     pub name: &'static str,
     pub address: SocketAddr,
     pub exchange: Arc<dyn Exchange>,
+    process: u32,
+    log: PathBuf,
     next: Arc<AtomicU64>,
 }
 
 impl Target {
-    pub fn new(name: &'static str, address: SocketAddr, exchange: impl Exchange + 'static) -> Self {
+    pub fn new(name: &'static str, server: &Server, exchange: impl Exchange + 'static) -> Self {
         // A reused data folder must not see the numbers of an earlier run again.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let next = Arc::new(AtomicU64::new(now.as_secs() << 26));
-        Self { name, address, exchange: Arc::new(exchange), next }
+        Self {
+            name,
+            address: server.address,
+            exchange: Arc::new(exchange),
+            process: server.id(),
+            log: server.log().to_owned(),
+            next,
+        }
     }
 }
 
@@ -53,6 +64,8 @@ pub struct Round {
     /// Right answers within the round.
     pub completed: u64,
     pub elapsed: Duration,
+    /// Processor time that the server itself spent meanwhile.
+    pub server_cpu: Duration,
     /// Milliseconds each right answer took.
     pub latencies: Vec<f64>,
     pub failures: u64,
@@ -64,13 +77,19 @@ impl Round {
         self.completed as f64 / self.elapsed.as_secs_f64().max(f64::EPSILON)
     }
 
+    /// Microseconds of the server's processor time per answer; noise of other processes is not in it.
+    pub fn cpu_micros(&self) -> f64 {
+        self.server_cpu.as_secs_f64() * 1e6 / self.completed.max(1) as f64
+    }
+
     /// An error when anything at all went wrong.
-    pub fn require_clean(&self, name: &str) -> Result<()> {
-        match (&self.first_failure, self.completed) {
-            (None, 0) => Err(format!("{name}: no answer in a whole round").into()),
-            (None, _) => Ok(()),
-            (Some(first), _) => Err(format!("{name}: {} failures, the first: {first}", self.failures).into()),
-        }
+    fn require_clean(&self, target: &Target) -> Result<()> {
+        let what = match (&self.first_failure, self.completed) {
+            (None, 0) => "no answer in a whole round".to_owned(),
+            (None, _) => return Ok(()),
+            (Some(first), _) => format!("{} failures, the first: {first}", self.failures),
+        };
+        Err(format!("{}: {what}; {}", target.name, child::last_words(&target.log)).into())
     }
 }
 
@@ -82,8 +101,16 @@ struct Course {
     start: Instant,
 }
 
-/// Runs one round and returns when every connection is done.
+/// Runs one round; anything but right answers is an error.
 pub fn run(target: &Target, limits: Limits) -> Result<Round> {
+    let round = run_connections(target, limits)?;
+    round.require_clean(target)?;
+    Ok(round)
+}
+
+/// Returns when every connection is done.
+fn run_connections(target: &Target, limits: Limits) -> Result<Round> {
+    let cpu_before = child::cpu_time(target.process)?;
     let course = Arc::new(Course {
         target: target.clone(),
         first: target.next.load(Ordering::Relaxed),
@@ -107,6 +134,7 @@ pub fn run(target: &Target, limits: Limits) -> Result<Round> {
         whole.first_failure = whole.first_failure.or(part.first_failure);
         whole.elapsed = whole.elapsed.max(part.elapsed);
     }
+    whole.server_cpu = child::cpu_time(target.process)?.saturating_sub(cpu_before);
     // With a count, what was not answered when time ran out is a failure of the run.
     if let Some(count) = limits.count
         && whole.completed < count

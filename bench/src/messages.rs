@@ -3,7 +3,7 @@
 use memchr::memmem::{Finder, find};
 use serde_json::{Value, json};
 
-use crate::http;
+use crate::http::{self, Door};
 use crate::load::Exchange;
 
 /// Every request's number is written as this many hexadecimal digits, so that lengths never change.
@@ -39,9 +39,9 @@ enum Piece {
 }
 
 impl Send {
-    pub fn new(path: &str, expect: Expect) -> Self {
+    pub fn new(door: &Door, expect: Expect) -> Self {
         Self {
-            plain: cut(&send_request(path, false)),
+            plain: cut(&send_request(door, false)),
             in_context: Vec::new(),
             contexts: 0,
             text: Finder::new(TEXT),
@@ -50,9 +50,9 @@ impl Send {
     }
 
     /// Every second request belongs to one of `contexts` conversations named by [`context_name`].
-    pub fn with_contexts(path: &str, contexts: u64) -> Self {
-        let in_context = cut(&send_request(path, true));
-        Self { in_context, contexts, ..Self::new(path, Expect::CompletedTask) }
+    pub fn with_contexts(door: &Door, contexts: u64) -> Self {
+        let in_context = cut(&send_request(door, true));
+        Self { in_context, contexts, ..Self::new(door, Expect::CompletedTask) }
     }
 }
 
@@ -62,7 +62,7 @@ pub fn context_name(number: u64) -> String {
 }
 
 /// A request with runs of `N` where its number goes and of `C` where its context's number goes.
-fn send_request(path: &str, in_context: bool) -> Vec<u8> {
+fn send_request(door: &Door, in_context: bool) -> Vec<u8> {
     let number = "N".repeat(DIGITS);
     let mut message = json!({
         "messageId": number, "role": "ROLE_USER", "parts": [{"text": format!("{TEXT}{number}")}],
@@ -72,7 +72,7 @@ fn send_request(path: &str, in_context: bool) -> Vec<u8> {
     }
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}});
     let mut whole = Vec::new();
-    http::write_post(path, body.to_string().as_bytes(), &mut whole);
+    http::write_post(door, body.to_string().as_bytes(), &mut whole);
     whole
 }
 
@@ -123,14 +123,14 @@ impl Exchange for Send {
 /// GetTask of known tasks, in turn.
 #[derive(Debug)]
 pub struct Get {
-    path: String,
+    door: Door,
     ids: Vec<String>,
     expect: Expect,
 }
 
 impl Get {
-    pub fn new(path: &str, ids: Vec<String>, expect: Expect) -> Self {
-        Self { path: path.to_owned(), ids, expect }
+    pub fn new(door: &Door, ids: Vec<String>, expect: Expect) -> Self {
+        Self { door: door.clone(), ids, expect }
     }
 
     fn id(&self, number: u64) -> &str {
@@ -143,7 +143,7 @@ impl Exchange for Get {
     fn write(&self, number: u64, out: &mut Vec<u8>) {
         let id = self.id(number);
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{{"id":"{id}"}}}}"#);
-        http::write_post(&self.path, body.as_bytes(), out);
+        http::write_post(&self.door, body.as_bytes(), out);
     }
 
     fn accepts(&self, number: u64, body: &[u8]) -> bool {

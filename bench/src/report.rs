@@ -113,11 +113,12 @@ impl Report {
         let rates: Vec<f64> = rounds.iter().map(Round::per_second).collect();
         let latencies: Vec<f64> = rounds.iter().flat_map(|round| round.latencies.iter().copied()).collect();
         let detail = format!(
-            "rounds {:.0}..{:.0}; answer p50 {:.2} ms, p99 {:.2} ms",
+            "rounds {:.0}..{:.0}; answer p50 {:.2} ms, p99 {:.2} ms; {:.0} µs of its CPU each",
             stats::smallest(&rates),
             stats::largest(&rates),
             stats::percentile(&latencies, 0.50),
             stats::percentile(&latencies, 0.99),
+            stats::median(&rounds.iter().map(Round::cpu_micros).collect::<Vec<_>>()),
         );
         self.note(section, name, stats::median(&rates), "req/s", detail);
     }

@@ -22,8 +22,8 @@ pub fn run(options: &Options, report: &mut Report) -> Result<()> {
     let echo = yardstick::start(yardstick::AXUM_ECHO, folder.path())?;
     let ids = create_tasks(&node)?;
     let targets = [
-        Target::new(yardstick::AXUM_ECHO, echo.address, Get::new("/", ids.clone(), Expect::Echo)),
-        node.target("baton", Get::new(ECHO, ids, Expect::CompletedTask)),
+        Target::new(yardstick::AXUM_ECHO, &echo, Get::new(&echo.door("/"), ids.clone(), Expect::Echo)),
+        node.target("baton", Get::new(&node.door(ECHO), ids, Expect::CompletedTask)),
     ];
     let results = interleave(&targets, options)?;
     for (target, rounds) in targets.iter().zip(&results) {

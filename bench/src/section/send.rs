@@ -24,9 +24,9 @@ pub fn run(options: &Options, report: &mut Report) -> Result<()> {
     let sdk = yardstick::start(yardstick::RUST_SDK, folder.path())?;
     let two = yardstick::start(yardstick::TWO_COMMIT, folder.path())?;
     let mut targets = vec![
-        Target::new(yardstick::AXUM_ECHO, echo.address, Send::new("/", Expect::Echo)),
-        Target::new(yardstick::RUST_SDK, sdk.address, Send::new("/", Expect::CompletedTask)),
-        Target::new(yardstick::TWO_COMMIT, two.address, Send::new("/", Expect::CompletedTask)),
+        Target::new(yardstick::AXUM_ECHO, &echo, Send::new(&echo.door("/"), Expect::Echo)),
+        Target::new(yardstick::RUST_SDK, &sdk, Send::new(&sdk.door("/"), Expect::CompletedTask)),
+        Target::new(yardstick::TWO_COMMIT, &two, Send::new(&two.door("/"), Expect::CompletedTask)),
     ];
     let node = match options.node_binary()? {
         Some(binary) => Some(Node::start(&binary, folder.path(), &folder.path().join("data"))?),

@@ -49,12 +49,12 @@ impl Writer {
         let (queue, queued) = mpsc::channel(GROUP_LIMIT);
         let commits = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&commits);
-        std::thread::spawn(move || {
+        std::thread::Builder::new().name("writer".into()).spawn(move || {
             if let Err(error) = keep_committing(&connection, queued, &counter) {
                 eprintln!("writer: {error}");
                 std::process::exit(1);
             }
-        });
+        })?;
         Ok(Self { queue, commits })
     }
 
