@@ -12,7 +12,7 @@ mod tasks;
 pub use access::{Access, Grant, GrantState, NewCredential, NewGrant, Verb};
 pub use error::{Error, OpenError};
 pub use tasks::{
-    Applied, By, Claim, Committed, Create, Idempotency, Known, ListQuery, Observer, Op, Page, Position,
+    Applied, By, Claim, Committed, Create, Idempotency, Known, ListAllQuery, ListQuery, Observer, Op, Page, Position,
     Status, Tasks,
 };
 

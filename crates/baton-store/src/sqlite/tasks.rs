@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::writer::Write;
 use super::{Sqlite, list, read, rows};
-use crate::{Applied, By, Claim, Error, Known, ListQuery, Op, Page, Status, Tasks};
+use crate::{Applied, By, Claim, Error, Known, ListAllQuery, ListQuery, Op, Page, Status, Tasks};
 
 const FIND_TASK: &str = "-- store.find_task
 SELECT {} FROM task WHERE id = ?1";
@@ -75,6 +75,10 @@ impl Tasks for Sqlite {
 
     async fn list(&self, query: ListQuery) -> Result<Page, Error> {
         self.inner.readers.run(move |db| list::page(db, &query)).await
+    }
+
+    async fn list_all(&self, query: ListAllQuery) -> Result<Page, Error> {
+        self.inner.readers.run(move |db| list::page_of_all(db, &query)).await
     }
 
     async fn events(&self, id: TaskId, after: u64, most: usize) -> Result<Vec<Arc<Event>>, Error> {

@@ -2,6 +2,7 @@
 //! through [`Signals`], and says what it did through its [`Reporter`]. It knows no store, no wire and no other attempt.
 
 pub mod echo;
+pub mod process;
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_core::ident::AgentName;
 use baton_core::task::Input;
-use baton_store::{By, Grant, NewCredential, NewGrant, Verb};
+use baton_store::{By, Grant, GrantState, NewCredential, NewGrant, Verb};
 use tracing::{info, warn};
 
 use super::{Error, Service};
@@ -66,5 +66,11 @@ impl Service {
             }
         }
         Ok(grant)
+    }
+
+    /// Whether a grant is no more.
+    pub async fn is_revoked(&self, id: &str) -> bool {
+        let grants = self.store.list_grants().await.unwrap_or_default();
+        !grants.iter().any(|grant| *grant.id == *id && grant.state == GrantState::Active)
     }
 }

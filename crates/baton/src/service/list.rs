@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use baton_core::ident::{ContextId, TaskId};
+use baton_core::ident::{AgentName, ContextId, TaskId};
 use baton_core::model::TaskState;
 use baton_core::task::Snapshot;
 use baton_core::time::Timestamp;
-use baton_store::{ListQuery, Position, Verb};
+use baton_store::{ListAllQuery, ListQuery, Position, Verb};
 
 use super::{Error, Scope, Service};
 
 /// Tasks on a page where the caller names no number.
 pub const PAGE: usize = 50;
+
+/// The most tasks on a page.
+pub const PAGE_MOST: usize = 100;
 
 /// What to list; everything optional.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +62,31 @@ impl Service {
             size,
         };
         let page = self.store.list(query).await?;
+        let next_page_token = page.next.map(write_token).unwrap_or_default();
+        Ok(Listed { tasks: page.tasks, next_page_token, size, total: page.total })
+    }
+}
+
+/// What of all tasks to list, for the operator; everything optional.
+#[derive(Clone, Debug, Default)]
+pub struct ListAll {
+    pub agent: Option<AgentName>,
+    pub state: Option<TaskState>,
+    /// 1..=100.
+    pub size: Option<usize>,
+    pub page_token: Option<String>,
+}
+
+impl Service {
+    /// Tasks of every owner.
+    pub async fn list_all(&self, list: ListAll) -> Result<Listed, Error> {
+        let size = list.size.unwrap_or(PAGE);
+        if !(1..=PAGE_MOST).contains(&size) {
+            return Err(Error::invalid("pageSize", format!("is a number from 1 to {PAGE_MOST}")));
+        }
+        let after = list.page_token.as_deref().map(read_token).transpose()?;
+        let query = ListAllQuery { agent: list.agent, state: list.state, after, size };
+        let page = self.store.list_all(query).await?;
         let next_page_token = page.next.map(write_token).unwrap_or_default();
         Ok(Listed { tasks: page.tasks, next_page_token, size, total: page.total })
     }

@@ -6,7 +6,7 @@ use baton_core::ident::{ContextId, TaskId};
 use baton_core::json::Object;
 use baton_core::model::{Message, Role, StreamResponse};
 use baton_core::task::{Holder, HolderKind, Input, New, Request, Snapshot, State, Task};
-use baton_store::{Applied, Create, Idempotency, Op, Verb};
+use baton_store::{Applied, By, Create, Idempotency, Op, Verb};
 use sha2::{Digest as _, Sha256};
 
 use super::follow::{Events, Follow};
@@ -196,15 +196,31 @@ impl Service {
 
     async fn follow_up(&self, scope: &Scope, send: Send, id: TaskId) -> Result<Handed, Error> {
         let watch = self.hub.watch(id);
-        let snapshot = self.store.find(&scope.by(), id).await?.ok_or(Error::TaskNotFound)?;
+        let applied = self.add_message(&scope.by(), id, send.message).await?;
+        Ok(Handed { watch, applied })
+    }
+
+    /// A follow-up in the owner's name, from the operator.
+    pub async fn message_by(&self, by: &By, id: &str, message: Message) -> Result<Arc<Snapshot>, Error> {
+        message.check().map_err(|violation| Error::Invalid(violation.within("message")))?;
+        let applied = self.add_message(by, parse_id(id)?, message).await?;
+        self.whole(applied.known).await
+    }
+
+    async fn add_message(&self, by: &By, id: TaskId, message: Message) -> Result<Applied, Error> {
+        let snapshot = self.store.find(by, id).await?.ok_or(Error::TaskNotFound)?;
         let context_id = &snapshot.task.context_id;
-        if send.message.context_id.as_deref().is_some_and(|said| said != context_id.as_str()) {
+        if message.context_id.as_deref().is_some_and(|said| said != context_id.as_str()) {
             return Err(Error::invalid("message.contextId", "is not the context of this task; leave it out"));
         }
-        let message = Message { context_id: Some(context_id.to_string()), ..send.message };
+        let message = Message {
+            task_id: Some(id.to_string()),
+            context_id: Some(context_id.to_string()),
+            role: Role::User,
+            ..message
+        };
         let inputs = vec![Input::Messaged { message: Arc::new(message) }];
-        let applied = self.apply(scope.by(), id, inputs).await?;
-        Ok(Handed { watch, applied })
+        Ok(self.apply(by.clone(), id, inputs).await?)
     }
 }
 
