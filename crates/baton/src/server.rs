@@ -16,13 +16,15 @@ use crate::access::{Authenticator, DevGuard};
 use crate::bindings::Doors;
 use crate::bindings::a2a::Cards;
 use crate::clock::Clock;
-use crate::config::settings::{Agent, Listen, Runner, Settings};
+use crate::config::settings::{self, Agent, Listen, Runner, Settings};
 use crate::net::{Bound, HttpListener, OperatorListener, TlsListener, UnixListener};
 use crate::runner::process;
+use crate::runner::process::child::Spawner;
+use crate::runner::process::spec::{Limits, Spec};
 use crate::service::Service;
 use crate::service::agents::Agents;
 use crate::service::hub::Hub;
-use crate::worker::dispatcher::Dispatcher;
+use crate::worker::dispatcher::{Dispatcher, LaneSettings};
 use crate::worker::{pruner, reaper};
 
 /// How long attempts may go on once the node is told to stop; then they are ended. With the kill ladder's seven seconds
@@ -83,7 +85,11 @@ impl Node {
         let (bound, socket) = bind(&settings).await?;
         let urls: Vec<String> = bound.iter().filter_map(Bound::url).collect();
         let base = settings.node.public_url.clone().or_else(|| urls.first().cloned());
-        let cards = Cards::new(base.unwrap_or_else(|| "http://localhost".to_owned()), settings.node.dev, service.now());
+        let cards = Cards::new(
+            base.unwrap_or_else(|| "http://localhost".to_owned()),
+            settings.node.dev,
+            service.now(),
+        );
         let authenticator = Authenticator::new(Arc::clone(&service.store), settings.node.dev);
         let doors = Doors::new(service.clone(), authenticator, DevGuard::new(settings.node.dev), cards);
         add_agents(&service, settings);
@@ -92,10 +98,8 @@ impl Node {
         loops.spawn(reaper::run(service.clone(), stop.clone()));
         loops.spawn(pruner::run(service.clone(), stop.clone()));
         let router = doors.clone().router();
-        let listeners = bound
-            .into_iter()
-            .map(|bound| loops.spawn(bound.serve(router.clone(), stop.clone())))
-            .collect();
+        let listeners =
+            bound.into_iter().map(|bound| loops.spawn(bound.serve(router.clone(), stop.clone()))).collect();
         Ok(Self { service, doors, urls, socket, store: sqlite, stop, loops, listeners })
     }
 
@@ -128,26 +132,58 @@ impl Node {
 fn add_agents(service: &Service, settings: Settings) {
     let default = settings.node.default_agent;
     for agent in settings.agents.values() {
-        if let Some((runner, concurrency)) = runner(agent) {
-            service.dispatcher.add(agent.name.clone(), runner, concurrency);
+        if let Some(lane) = lane(agent) {
+            service.dispatcher.add(agent.name.clone(), lane);
         }
     }
     service.agents.replace(settings.agents.into_values(), default);
 }
 
-fn runner(agent: &Agent) -> Option<(Arc<dyn crate::runner::Runner>, usize)> {
+fn lane(agent: &Agent) -> Option<LaneSettings> {
     match &agent.runner {
         Runner::Echo => None,
-        Runner::Process(settings) => {
-            Some((Arc::new(process::Process::new(settings.clone(), process::Spawner::new())), settings.concurrency))
-        }
+        Runner::Process(settings) => Some(LaneSettings {
+            runner: Arc::new(process::Process::new(process_settings(settings), Spawner::new())),
+            concurrency: settings.concurrency,
+            deadline: settings.deadline,
+        }),
     }
+}
+
+/// The process runner's own settings, from the configuration's.
+fn process_settings(agent: &settings::Process) -> process::settings::Settings {
+    let protocol = match agent.protocol {
+        settings::Protocol::Text => process::settings::Protocol::Text,
+        settings::Protocol::Jsonl => process::settings::Protocol::Jsonl,
+    };
+    let limits = Limits {
+        open_files: agent.rlimits.files,
+        processes: agent.rlimits.processes,
+        memory_bytes: agent.rlimits.memory,
+        file_bytes: None,
+        cpu_seconds: agent.rlimits.cpu_seconds,
+    };
+    let spec = Spec {
+        command: agent.command.clone(),
+        dir: agent.dir.clone(),
+        env: agent.env.clone().into_iter().collect(),
+        user: agent.user.clone(),
+        limits,
+    };
+    let mut settings = process::settings::Settings::new(protocol, spec);
+    settings.idle = agent.idle;
+    settings.ready_within = agent.ready_within;
+    settings.stall = settings.stall.map(|_| agent.stall);
+    settings.warm = settings.warm.max(agent.concurrency);
+    settings
 }
 
 async fn bind(settings: &Settings) -> Result<(Vec<Bound>, PathBuf), Error> {
     let mut bound = Vec::with_capacity(settings.node.listen.len() + 1);
     for listen in &settings.node.listen {
-        bound.push(listen_on(listen).await.map_err(|source| Error::Listen { on: listen.to_string(), source })?);
+        bound.push(
+            listen_on(listen).await.map_err(|source| Error::Listen { on: listen.to_string(), source })?,
+        );
     }
     let socket = settings.node.data_dir.join("baton.sock");
     let operator = OperatorListener::bind(&socket)
@@ -159,7 +195,9 @@ async fn bind(settings: &Settings) -> Result<(Vec<Bound>, PathBuf), Error> {
 async fn listen_on(listen: &Listen) -> io::Result<Bound> {
     Ok(match listen {
         Listen::Http(at) => Bound::Http(HttpListener::bind(*at).await?),
-        Listen::Https { at, certificate, key } => Bound::Https(TlsListener::bind(*at, certificate, key).await?),
+        Listen::Https { at, certificate, key } => {
+            Bound::Https(TlsListener::bind(*at, certificate, key).await?)
+        }
         Listen::Unix(path) => Bound::Unix(UnixListener::bind(path, 0o660)?),
     })
 }

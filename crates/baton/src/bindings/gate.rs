@@ -2,7 +2,8 @@
 
 use axum::extract::ConnectInfo;
 use baton_core::ident::AgentName;
-use http::{Extensions, HeaderMap, Request, Uri};
+use http::request::Parts;
+use http::{Extensions, HeaderMap, Uri};
 
 use crate::access::{Authenticator, Caller, DevGuard, Peer};
 use crate::net::PeerInfo;
@@ -21,26 +22,28 @@ impl Gate {
     }
 
     /// The caller of a request, or why it is not heard.
-    pub async fn caller<B>(&self, request: &Request<B>) -> Result<Caller, Error> {
-        let peer = peer(request.extensions());
-        self.guard(peer, request.uri(), request.headers())?;
-        self.authenticator.caller(peer, request.headers()).await
+    pub async fn caller(&self, request: &Parts) -> Result<Caller, Error> {
+        let peer = peer(&request.extensions);
+        self.guard(peer, &request.uri, &request.headers)?;
+        self.authenticator.caller(peer, &request.headers).await
     }
 
     /// The caller at the door of one agent.
-    pub async fn scope<B>(&self, service: &Service, agent: &str, request: &Request<B>) -> Result<Scope, Error> {
+    pub async fn scope(&self, service: &Service, agent: &str, request: &Parts) -> Result<Scope, Error> {
         let caller = self.caller(request).await?;
         let name = AgentName::parse(agent).map_err(|_| Error::AgentNotFound)?;
         service.scope(&name, caller)
     }
 
     /// Refuses everyone but the operator.
-    pub fn operator<B>(&self, request: &Request<B>) -> Result<(), Error> {
-        let peer = peer(request.extensions());
-        self.guard(peer, request.uri(), request.headers())?;
+    pub fn operator(&self, request: &Parts) -> Result<(), Error> {
+        let peer = peer(&request.extensions);
+        self.guard(peer, &request.uri, &request.headers)?;
         match peer {
             Peer::Operator => Ok(()),
-            Peer::Tcp { .. } | Peer::Unix => Err(Error::Forbidden("the operator calls over the node's own socket")),
+            Peer::Tcp { .. } | Peer::Unix => {
+                Err(Error::Forbidden("the operator calls over the node's own socket"))
+            }
         }
     }
 
@@ -54,5 +57,7 @@ impl Gate {
 
 /// Where the connection comes from; the least that can be where nobody said.
 fn peer(extensions: &Extensions) -> Peer {
-    extensions.get::<ConnectInfo<PeerInfo>>().map_or(Peer::Tcp { loopback: false }, |ConnectInfo(info)| info.0)
+    extensions
+        .get::<ConnectInfo<PeerInfo>>()
+        .map_or(Peer::Tcp { loopback: false }, |ConnectInfo(info)| info.0)
 }

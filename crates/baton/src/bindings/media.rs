@@ -16,7 +16,9 @@ impl Media {
     /// `application/a2a+json` where the request names it, in its own body or in what it accepts.
     pub fn of(headers: &HeaderMap) -> Self {
         let names = |value: &HeaderValue| {
-            value.to_str().is_ok_and(|value| value.split(',').any(|kind| essence(kind).eq_ignore_ascii_case(A2A_JSON)))
+            value
+                .to_str()
+                .is_ok_and(|value| value.split(',').any(|kind| essence(kind).eq_ignore_ascii_case(A2A_JSON)))
         };
         let named = headers.get_all(CONTENT_TYPE).iter().chain(headers.get_all(ACCEPT)).any(names);
         if named { Self::A2aJson } else { Self::Json }
@@ -54,14 +56,25 @@ mod tests {
     #[test]
     fn the_answer_has_the_media_type_of_the_request() {
         assert_eq!(Media::of(&headers(&[("content-type", "application/json")])), Media::Json);
-        assert_eq!(Media::of(&headers(&[("content-type", "Application/A2A+json; charset=utf-8")])), Media::A2aJson);
-        assert_eq!(Media::of(&headers(&[("accept", "text/html, application/a2a+json;q=0.9")])), Media::A2aJson);
+        assert_eq!(
+            Media::of(&headers(&[("content-type", "Application/A2A+json; charset=utf-8")])),
+            Media::A2aJson
+        );
+        assert_eq!(
+            Media::of(&headers(&[("accept", "text/html, application/a2a+json;q=0.9")])),
+            Media::A2aJson
+        );
         assert_eq!(Media::of(&HeaderMap::new()), Media::Json);
     }
 
     #[test]
     fn json_is_told_from_what_is_not() {
-        for good in ["application/json", "application/json; charset=utf-8", "application/a2a+json", "APPLICATION/JSON"] {
+        for good in [
+            "application/json",
+            "application/json; charset=utf-8",
+            "application/a2a+json",
+            "APPLICATION/JSON",
+        ] {
             assert!(is_json(&headers(&[("content-type", good)])), "{good}");
         }
         for bad in ["text/plain", "application/xml", "application/jsonx", "json", ""] {

@@ -34,7 +34,12 @@ pub struct Doors {
 
 impl Doors {
     pub fn new(service: Service, authenticator: Authenticator, guard: DevGuard, cards: a2a::Cards) -> Self {
-        Self { service, gate: Gate::new(authenticator, guard), cards: Arc::new(cards), streams: Arc::default() }
+        Self {
+            service,
+            gate: Gate::new(authenticator, guard),
+            cards: Arc::new(cards),
+            streams: Arc::default(),
+        }
     }
 
     /// A place for one more stream of this caller.

@@ -71,7 +71,7 @@ impl Agents {
     }
 
     /// The agent whose card is at the origin.
-    pub fn default(&self) -> Option<Arc<Entry>> {
+    pub fn find_default(&self) -> Option<Arc<Entry>> {
         let known = self.known();
         known.by_name.get(known.default.as_ref()?).cloned()
     }

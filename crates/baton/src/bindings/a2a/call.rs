@@ -57,13 +57,16 @@ impl Parameters {
         let idempotency_key = text(IDEMPOTENCY_KEY)
             .map(|key| {
                 let good = (1..=KEY).contains(&key.len()) && !key.chars().any(char::is_control);
-                good.then(|| key.to_owned())
-                    .ok_or_else(|| Error::invalid("Idempotency-Key", format!("has 1 to {KEY} printable characters")))
+                good.then(|| key.to_owned()).ok_or_else(|| {
+                    Error::invalid("Idempotency-Key", format!("has 1 to {KEY} printable characters"))
+                })
             })
             .transpose();
         let last_event_id = text(LAST_EVENT_ID)
             .filter(|last| !last.is_empty())
-            .map(|last| last.parse().map_err(|_| Error::invalid("Last-Event-ID", "is the id of an event: a number")))
+            .map(|last| {
+                last.parse().map_err(|_| Error::invalid("Last-Event-ID", "is the id of an event: a number"))
+            })
             .transpose();
         let idempotent = headers.get_all(EXTENSIONS).iter().any(|value| {
             value.to_str().is_ok_and(|value| value.split(',').any(|uri| uri.trim() == IDEMPOTENT_SEND))
@@ -78,10 +81,18 @@ impl Parameters {
 }
 
 /// Does what was asked.
-pub async fn call(service: &Service, scope: &Scope, call: Call, parameters: Parameters) -> Result<Answer, Fault> {
+pub async fn call(
+    service: &Service,
+    scope: &Scope,
+    call: Call,
+    parameters: Parameters,
+) -> Result<Answer, Fault> {
     let agent = scope.agent.name().as_str();
     if call.tenant().is_some_and(|tenant| tenant != agent) {
-        return Err(fault::of(Error::invalid("tenant", format!("is not '{agent}', the agent of this URL")), None));
+        return Err(fault::of(
+            Error::invalid("tenant", format!("is not '{agent}', the agent of this URL")),
+            None,
+        ));
     }
     match call {
         Call::SendMessage(request) => send(service, scope, *request, parameters).await,
@@ -92,12 +103,14 @@ pub async fn call(service: &Service, scope: &Scope, call: Call, parameters: Para
             Ok(Answer::Stream(Box::new(follow)))
         }
         Call::GetTask(request) => {
-            let snapshot = service.load(scope, &request.id).await.map_err(|why| fault::of(why, Some(&request.id)))?;
+            let snapshot =
+                service.load(scope, &request.id).await.map_err(|why| fault::of(why, Some(&request.id)))?;
             Ok(Answer::Task(Box::new(snapshot.object(length(request.history_length), true))))
         }
         Call::ListTasks(request) => list(service, scope, request).await.map_err(|why| fault::of(why, None)),
         Call::CancelTask(request) => {
-            let snapshot = service.cancel(scope, &request.id).await.map_err(|why| fault::of(why, Some(&request.id)))?;
+            let snapshot =
+                service.cancel(scope, &request.id).await.map_err(|why| fault::of(why, Some(&request.id)))?;
             Ok(Answer::Task(Box::new(snapshot.object(None, true))))
         }
         Call::SubscribeToTask(request) => {
@@ -108,8 +121,9 @@ pub async fn call(service: &Service, scope: &Scope, call: Call, parameters: Para
         | Call::GetTaskPushNotificationConfig(_)
         | Call::ListTaskPushNotificationConfigs(_)
         | Call::DeleteTaskPushNotificationConfig(_) => Err(fault::of(Error::PushNotSupported, None)),
-        Call::GetExtendedAgentCard(_) => Err(Fault::new(Kind::UnsupportedOperation)
-            .with_message("This agent has no extended card")),
+        Call::GetExtendedAgentCard(_) => {
+            Err(Fault::new(Kind::UnsupportedOperation).with_message("This agent has no extended card"))
+        }
     }
 }
 
@@ -172,4 +186,3 @@ async fn list(service: &Service, scope: &Scope, request: ListTasksRequest) -> Re
 fn length(asked: Option<i32>) -> Option<usize> {
     asked.and_then(|asked| usize::try_from(asked).ok())
 }
-

@@ -13,8 +13,11 @@ use baton_core::model::{
 use baton_core::time::Timestamp;
 use baton_wire::fault::Fault;
 use baton_wire::response::encode;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, VARY};
-use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http::header::{
+    CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, VARY,
+};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
 
 use super::super::media::Media;
@@ -68,7 +71,9 @@ impl Cards {
                 push_notifications: Some(false),
                 extensions: vec![AgentExtension {
                     uri: IDEMPOTENT_SEND.to_owned(),
-                    description: Some("A repeated SendMessage with the same messageId gives the same task".to_owned()),
+                    description: Some(
+                        "A repeated SendMessage with the same messageId gives the same task".to_owned(),
+                    ),
                     required: false,
                     params: None,
                 }],
@@ -102,27 +107,29 @@ fn only_skill(agent: &Agent) -> AgentSkill {
     }
 }
 
-pub async fn of_default(State(doors): State<Doors>, request: Request<Body>) -> Response {
-    match doors.service.agents.default() {
+pub async fn of_default(State(doors): State<Doors>, request: Parts) -> Response {
+    match doors.service.agents.find_default() {
         Some(agent) => answer(&doors, agent.name().as_str(), &request).await,
-        None => refuse(&fault::of(Error::AgentNotFound, None), request.headers()),
+        None => refuse(&fault::of(Error::AgentNotFound, None), &request.headers),
     }
 }
 
-pub async fn of_agent(State(doors): State<Doors>, Path(agent): Path<String>, request: Request<Body>) -> Response {
+pub async fn of_agent(State(doors): State<Doors>, Path(agent): Path<String>, request: Parts) -> Response {
     answer(&doors, &agent, &request).await
 }
 
 /// The card, where it is published or the caller has a grant for the agent; else nothing is here.
-async fn answer(doors: &Doors, agent: &str, request: &Request<Body>) -> Response {
+async fn answer(doors: &Doors, agent: &str, request: &Parts) -> Response {
     let known = AgentName::parse(agent).ok().and_then(|name| doors.service.agents.find(&name));
-    let Some(agent) = known else { return refuse(&fault::of(Error::AgentNotFound, None), request.headers()) };
-    if !agent.settings.publish && doors.gate.scope(&doors.service, agent.name().as_str(), request).await.is_err() {
-        return refuse(&fault::of(Error::AgentNotFound, None), request.headers());
+    let Some(agent) = known else { return refuse(&fault::of(Error::AgentNotFound, None), &request.headers) };
+    if !agent.settings.publish
+        && doors.gate.scope(&doors.service, agent.name().as_str(), request).await.is_err()
+    {
+        return refuse(&fault::of(Error::AgentNotFound, None), &request.headers);
     }
     let body = encode(&doors.cards.card(&agent.settings));
     let etag = format!("\"{}\"", hex(&Sha256::digest(&body)[..16]));
-    let fresh = is_fresh(request.headers(), &etag, doors.cards.loaded_at);
+    let fresh = is_fresh(&request.headers, &etag, doors.cards.loaded_at);
     let mut response = Response::new(if fresh { Body::empty() } else { Body::from(body) });
     if fresh {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -133,7 +140,8 @@ async fn answer(doors: &Doors, agent: &str, request: &Request<Body>) -> Response
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
     headers.insert(VARY, HeaderValue::from_static("authorization"));
     headers.extend(HeaderValue::try_from(etag).ok().map(|etag| (ETAG, etag)));
-    headers.extend(HeaderValue::try_from(http_date(doors.cards.loaded_at)).ok().map(|at| (LAST_MODIFIED, at)));
+    headers
+        .extend(HeaderValue::try_from(http_date(doors.cards.loaded_at)).ok().map(|at| (LAST_MODIFIED, at)));
     response
 }
 
@@ -147,10 +155,14 @@ fn is_fresh(headers: &HeaderMap, etag: &str, changed: Timestamp) -> bool {
     let mut tags = headers.get_all(IF_NONE_MATCH).iter().peekable();
     if tags.peek().is_some() {
         return tags.any(|value| {
-            text(value).split(',').map(str::trim).any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
+            text(value)
+                .split(',')
+                .map(str::trim)
+                .any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
         });
     }
-    let since = headers.get(IF_MODIFIED_SINCE).map(text).and_then(|since| httpdate::parse_http_date(&since).ok());
+    let since =
+        headers.get(IF_MODIFIED_SINCE).map(text).and_then(|since| httpdate::parse_http_date(&since).ok());
     since.is_some_and(|since| system_time(changed) <= since)
 }
 

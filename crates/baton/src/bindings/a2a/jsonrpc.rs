@@ -22,14 +22,14 @@ pub async fn answer(doors: &Doors, agent: &str, request: Request<Body>) -> Respo
     if request.method() != Method::POST {
         return fault::rest(&Fault::method_not_allowed("POST"), Media::of(request.headers()));
     }
-    let scope = match doors.gate.scope(&doors.service, agent, &request).await {
+    let (parts, body) = request.into_parts();
+    let scope = match doors.gate.scope(&doors.service, agent, &parts).await {
         Ok(scope) => scope,
         Err(why) => return fault::rpc(&fault::of(why, None), &Id::NULL),
     };
-    let (parts, body) = request.into_parts();
     if !is_json(&parts.headers) {
-        let fault = Fault::new(Kind::ContentTypeNotSupported)
-            .with_message("Content-Type must be application/json");
+        let fault =
+            Fault::new(Kind::ContentTypeNotSupported).with_message("Content-Type must be application/json");
         return fault::rpc(&fault, &Id::NULL);
     }
     let bytes = match body::read(body, doors.service.limits.body).await {

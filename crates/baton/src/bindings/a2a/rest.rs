@@ -25,9 +25,8 @@ pub async fn rest(doors: &Doors, agent: &str, request: Request<Body>) -> Respons
 }
 
 async fn run(doors: &Doors, agent: &str, request: Request<Body>, media: Media) -> Result<Response, Fault> {
-    let scope =
-        doors.gate.scope(&doors.service, agent, &request).await.map_err(|why| fault::of(why, None))?;
     let (parts, body) = request.into_parts();
+    let scope = doors.gate.scope(&doors.service, agent, &parts).await.map_err(|why| fault::of(why, None))?;
     Version::asked(parts.headers.get_all(A2A_VERSION).iter().map(HeaderValue::as_bytes), parts.uri.query())?;
     let route = Route::parse(&parts.method, below(parts.uri.path(), agent))?;
     let bytes = body::read(body, doors.service.limits.body).await?;

@@ -9,10 +9,11 @@ use baton_core::ident::AgentName;
 use baton_core::time::Timestamp;
 use baton_store::{Grant, GrantState, Verb};
 use http::Request;
+use http::request::Parts;
 use serde::{Deserialize, Serialize};
 
 use super::super::Doors;
-use super::{ACTOR, answer, parts, read};
+use super::{ACTOR, answer, read};
 use crate::service::Error;
 use crate::service::grants::CreateGrant;
 
@@ -67,7 +68,7 @@ struct Grants {
     grants: Vec<Shown>,
 }
 
-pub async fn list(State(doors): State<Doors>, request: Request<Body>) -> Response {
+pub async fn list(State(doors): State<Doors>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
         let grants = doors.service.store.list_grants().await?;
@@ -78,16 +79,16 @@ pub async fn list(State(doors): State<Doors>, request: Request<Body>) -> Respons
 
 pub async fn create(State(doors): State<Doors>, request: Request<Body>) -> Response {
     let created = async {
-        doors.gate.operator(&request)?;
-        let (headers, body) = parts(request);
-        let Wanted { label, agents, verbs } = read(&doors, &headers, body).await?;
+        let (parts, body) = request.into_parts();
+        doors.gate.operator(&parts)?;
+        let Wanted { label, agents, verbs } = read(&doors, &parts.headers, body).await?;
         let (grant, token) = doors.service.create_grant(CreateGrant { label, agents, verbs }, ACTOR).await?;
         Ok(Shown::of(&grant, Some(token.reveal().to_owned())))
     };
     answer(created.await, None)
 }
 
-pub async fn revoke(State(doors): State<Doors>, Path(id): Path<String>, request: Request<Body>) -> Response {
+pub async fn revoke(State(doors): State<Doors>, Path(id): Path<String>, request: Parts) -> Response {
     let revoked = async {
         doors.gate.operator(&request)?;
         match doors.service.revoke_grant(&id, ACTOR).await {

@@ -9,8 +9,8 @@ use axum::body::Body;
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use baton_wire::response::encode;
+use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, Request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -55,10 +55,4 @@ async fn read<T: DeserializeOwned>(doors: &Doors, headers: &HeaderMap, body: Bod
     let mut json = serde_json::Deserializer::from_slice(&bytes);
     serde_path_to_error::deserialize(&mut json)
         .map_err(|why| Error::invalid(&why.path().to_string(), why.inner().to_string()))
-}
-
-/// Splits a request into what the gate looked at and its body.
-fn parts(request: Request<Body>) -> (HeaderMap, Body) {
-    let (parts, body) = request.into_parts();
-    (parts.headers, body)
 }

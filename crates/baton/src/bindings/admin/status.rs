@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::Request;
+use http::request::Parts;
 use serde::Serialize;
 
 use super::super::Doors;
@@ -52,11 +51,11 @@ struct Agent {
     default: bool,
 }
 
-pub async fn show(State(doors): State<Doors>, request: Request<Body>) -> Response {
+pub async fn show(State(doors): State<Doors>, request: Parts) -> Response {
     answer(status(&doors, &request).await, None)
 }
 
-async fn status(doors: &Doors, request: &Request<Body>) -> Result<Status, Error> {
+async fn status(doors: &Doors, request: &Parts) -> Result<Status, Error> {
     doors.gate.operator(request)?;
     let service = &doors.service;
     let store = service.store.status().await?;
@@ -74,13 +73,13 @@ async fn status(doors: &Doors, request: &Request<Body>) -> Result<Status, Error>
     })
 }
 
-pub async fn agents(State(doors): State<Doors>, request: Request<Body>) -> Response {
+pub async fn agents(State(doors): State<Doors>, request: Parts) -> Response {
     let agents = doors.gate.operator(&request).map(|()| list(&doors));
     answer(agents, None)
 }
 
 fn list(doors: &Doors) -> Agents {
-    let default = doors.service.agents.default().map(|agent| agent.name().clone());
+    let default = doors.service.agents.find_default().map(|agent| agent.name().clone());
     let agents = doors.service.agents.list();
     let agents = agents.iter().map(|entry| {
         let agent = &entry.settings;

@@ -10,11 +10,12 @@ use baton_core::task::Snapshot;
 use baton_store::By;
 use baton_wire::sse::Wrap;
 use http::Request;
+use http::request::Parts;
 use serde::{Deserialize, Serialize};
 
 use super::super::media::Media;
 use super::super::{Doors, fault, sse};
-use super::{answer, parts, read};
+use super::{answer, read};
 use crate::service::Error;
 use crate::service::list::ListAll;
 
@@ -61,7 +62,7 @@ impl Shown {
     }
 }
 
-pub async fn list(State(doors): State<Doors>, Query(filter): Query<Filter>, request: Request<Body>) -> Response {
+pub async fn list(State(doors): State<Doors>, Query(filter): Query<Filter>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
         let wanted = ListAll {
@@ -80,7 +81,7 @@ pub async fn list(State(doors): State<Doors>, Query(filter): Query<Filter>, requ
     answer(listed.await, None)
 }
 
-pub async fn show(State(doors): State<Doors>, Path(id): Path<String>, request: Request<Body>) -> Response {
+pub async fn show(State(doors): State<Doors>, Path(id): Path<String>, request: Parts) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
         Ok(Shown::of(&*doors.service.load_by(&By::Node, &id).await?, true))
@@ -88,7 +89,7 @@ pub async fn show(State(doors): State<Doors>, Path(id): Path<String>, request: R
     answer(shown.await, Some(&id))
 }
 
-pub async fn cancel(State(doors): State<Doors>, Path(id): Path<String>, request: Request<Body>) -> Response {
+pub async fn cancel(State(doors): State<Doors>, Path(id): Path<String>, request: Parts) -> Response {
     let cancelled = async {
         doors.gate.operator(&request)?;
         Ok(Shown::of(&*doors.service.cancel_by(By::Node, &id).await?, true))
@@ -99,18 +100,18 @@ pub async fn cancel(State(doors): State<Doors>, Path(id): Path<String>, request:
 /// The operator's answer to a task's question, as its owner would give it.
 pub async fn message(State(doors): State<Doors>, Path(id): Path<String>, request: Request<Body>) -> Response {
     let said = async {
-        doors.gate.operator(&request)?;
-        let (headers, body) = parts(request);
-        let Said { message } = read(&doors, &headers, body).await?;
+        let (parts, body) = request.into_parts();
+        doors.gate.operator(&parts)?;
+        let Said { message } = read(&doors, &parts.headers, body).await?;
         Ok(Shown::of(&*doors.service.message_by(&By::Node, &id, message).await?, true))
     };
     answer(said.await, Some(&id))
 }
 
-pub async fn events(State(doors): State<Doors>, Path(id): Path<String>, request: Request<Body>) -> Response {
+pub async fn events(State(doors): State<Doors>, Path(id): Path<String>, request: Parts) -> Response {
     let follow = async {
         doors.gate.operator(&request)?;
-        let last = request.headers().get("last-event-id").and_then(|last| last.to_str().ok());
+        let last = request.headers.get("last-event-id").and_then(|last| last.to_str().ok());
         let last = last.map(|last| last.parse().map_err(|_| Error::invalid("Last-Event-ID", "is a number")));
         doors.service.subscribe_by(By::Node, &id, last.transpose()?).await
     };

@@ -40,7 +40,10 @@ pub async fn work(dispatcher: &Arc<Dispatcher>, lane: &Arc<Lane>, known: Known, 
             slot,
         };
         let feeding = dispatcher.running.spawn(feed.run(sender, dispatcher.phase.subscribe()));
-        let job = job(&snapshot, number, Reporter::new(Arc::clone(&report) as _), signals);
+        let own = lane.deadline.map(|within| dispatcher.clock.now().after(within));
+        let deadline = [own, snapshot.task.deadline].into_iter().flatten().min();
+        let reporter = Reporter::new(Arc::clone(&report) as _);
+        let job = Job { deadline, ..job(&snapshot, number, reporter, signals) };
         let runner = Arc::clone(&lane.runner);
         let ran = tokio::spawn(async move { runner.run(job).await }.in_current_span()).await;
         feeding.abort();
@@ -81,7 +84,7 @@ fn job(snapshot: &Snapshot, attempt: u32, reporter: Reporter, signals: Signals) 
         attempt,
         history: snapshot.messages.iter().map(|(_, message)| Arc::clone(message)).collect(),
         request: task.request.clone(),
-        deadline: task.deadline,
+        deadline: None,
         reporter,
         signals,
     }

@@ -56,12 +56,28 @@ pub struct Dispatcher {
     running: TaskTracker,
 }
 
+/// How one agent's attempts are run.
+pub struct LaneSettings {
+    pub runner: Arc<dyn Runner>,
+    /// Attempts at the same time.
+    pub concurrency: usize,
+    /// How long one attempt may take.
+    pub deadline: Option<Duration>,
+}
+
 /// One agent's runner and slots.
 struct Lane {
     agent: AgentName,
     runner: Arc<dyn Runner>,
+    deadline: Option<Duration>,
     slots: Slots,
     stop: CancellationToken,
+}
+
+impl std::fmt::Debug for LaneSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LaneSettings").field("concurrency", &self.concurrency).finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Dispatcher {
@@ -94,10 +110,12 @@ impl Dispatcher {
     }
 
     /// Takes on an agent, in place of one of the same name: attempts under way stay with the runner that they began with.
-    pub fn add(self: &Arc<Self>, agent: AgentName, runner: Arc<dyn Runner>, concurrency: usize) {
+    pub fn add(self: &Arc<Self>, agent: AgentName, settings: LaneSettings) {
+        let LaneSettings { runner, concurrency, deadline } = settings;
         let lane = Arc::new(Lane {
             agent: agent.clone(),
             runner,
+            deadline,
             slots: Slots::new(concurrency),
             stop: CancellationToken::new(),
         });
