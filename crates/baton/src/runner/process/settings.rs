@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::spec::{Limits, Spec};
-use crate::config::settings as config;
+use super::spec::Spec;
 
 /// How long a `jsonl` child without a task stays warm.
 pub const IDLE: Duration = Duration::from_mins(5);
@@ -39,6 +38,7 @@ pub struct Settings {
     pub ready_within: Duration,
     /// `None`: silence is no fault.
     pub stall: Option<Duration>,
+    /// Shortened to half of `stall`, so that there is time for an answer.
     pub ping_after: Duration,
     /// Children without a task that are kept; past that the one that rested longest is ended.
     pub warm: usize,
@@ -59,38 +59,6 @@ impl Settings {
             stall,
             ping_after: PING_AFTER,
             warm: WARM,
-        }
-    }
-}
-
-impl From<&config::Process> for Settings {
-    fn from(process: &config::Process) -> Self {
-        let limits = Limits {
-            open_files: process.rlimits.files,
-            processes: process.rlimits.processes,
-            memory_bytes: process.rlimits.memory,
-            cpu_seconds: process.rlimits.cpu_seconds,
-        };
-        let spec = Spec {
-            command: process.command.clone(),
-            dir: process.dir.clone(),
-            env: process.env.clone().into_iter().collect(),
-            user: process.user.clone(),
-            limits,
-        };
-        let protocol = match process.protocol {
-            config::Protocol::Text => Protocol::Text,
-            config::Protocol::Jsonl => Protocol::Jsonl,
-        };
-        let new = Self::new(protocol, spec);
-        Self {
-            idle: process.idle,
-            ready_within: process.ready_within,
-            stall: new.stall.and(Some(process.stall)),
-            ping_after: PING_AFTER.min(process.stall / 2),
-            // As many as work at the same time may rest: a context that comes back finds its child.
-            warm: process.concurrency,
-            ..new
         }
     }
 }

@@ -33,6 +33,8 @@ pub struct Limits {
     pub processes: Option<u64>,
     /// Address space of each process, in bytes.
     pub memory_bytes: Option<u64>,
+    /// Largest file that may be written, in bytes.
+    pub file_bytes: Option<u64>,
     /// CPU time of each process, in seconds.
     pub cpu_seconds: Option<u64>,
 }
@@ -92,11 +94,12 @@ impl Spec {
 }
 
 impl Limits {
-    fn named(&self) -> [(&'static str, Option<u64>); 4] {
+    fn named(&self) -> [(&'static str, Option<u64>); 5] {
         [
             ("open_files", self.open_files),
             ("processes", self.processes),
             ("memory_bytes", self.memory_bytes),
+            ("file_bytes", self.file_bytes),
             ("cpu_seconds", self.cpu_seconds),
         ]
     }
@@ -110,6 +113,7 @@ impl Limits {
             "open_files" => &mut self.open_files,
             "processes" => &mut self.processes,
             "memory_bytes" => &mut self.memory_bytes,
+            "file_bytes" => &mut self.file_bytes,
             "cpu_seconds" => &mut self.cpu_seconds,
             _ => return Err(Error::UnknownWord(word)),
         };

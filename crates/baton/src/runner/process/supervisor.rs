@@ -21,9 +21,15 @@ pub struct Process {
 }
 
 impl Process {
-    pub fn new(settings: Settings, spawner: Spawner, clock: Clock) -> Self {
+    pub fn new(settings: Settings, spawner: Spawner) -> Self {
         let pool = Pool::new(settings.idle, settings.warm);
-        Self { settings, spawner, pool, clock }
+        Self { settings, spawner, pool, clock: Clock::default() }
+    }
+
+    /// Deadlines are read by this clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 }
 

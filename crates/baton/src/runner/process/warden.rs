@@ -140,6 +140,7 @@ fn limit(limits: &Limits) -> io::Result<()> {
         (Resource::Nofile, limits.open_files),
         (Resource::Nproc, limits.processes),
         (Resource::As, limits.memory_bytes),
+        (Resource::Fsize, limits.file_bytes),
         (Resource::Cpu, limits.cpu_seconds),
     ];
     for (resource, value) in wanted {

@@ -89,7 +89,7 @@ pub fn settings(protocol: Protocol, script: &str) -> Settings {
 impl Agent {
     pub fn new(settings: Settings) -> Self {
         let spawner = Spawner::with_warden(env!("CARGO_BIN_EXE_baton"));
-        Self { runner: Arc::new(Process::new(settings, spawner, Clock::default())) }
+        Self { runner: Arc::new(Process::new(settings, spawner)) }
     }
 
     pub fn start(&self, order: Order) -> Attempt {

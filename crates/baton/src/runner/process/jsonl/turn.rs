@@ -170,7 +170,8 @@ impl<'a> Turn<'a> {
 
     fn ping_at(&self) -> Option<Instant> {
         let due = self.phase == Phase::Working && !self.pinged;
-        due.then(|| self.watchdog.heard() + self.settings.ping_after)
+        let Settings { ping_after, stall, .. } = self.settings;
+        due.then(|| self.watchdog.heard() + stall.map_or(*ping_after, |stall| (stall / 2).min(*ping_after)))
     }
 
     fn climb(&mut self, rung: Rung) {
