@@ -177,7 +177,7 @@ async fn every_end_is_passed_on() {
     let text = |message: Option<Message>| message.map(|message| message.joined_text());
     match end(r#"{"type":"reply","text":"hi"}"#).await {
         Some(Fact::Reply(message)) => {
-            assert_eq!((message.joined_text().as_str(), message.role), ("hi", Role::Agent))
+            assert_eq!((message.joined_text().as_str(), message.role), ("hi", Role::Agent));
         }
         other => panic!("{other:?}"),
     }

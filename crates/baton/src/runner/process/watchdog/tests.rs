@@ -9,7 +9,7 @@ use super::Watchdog;
 use crate::runner::process::ending::Ending;
 use crate::runner::process::ladder::{GRACE, KILL_AFTER, Rung, TERMINATE_AFTER};
 
-const STALL: Duration = Duration::from_secs(60);
+const STALL: Duration = Duration::from_mins(1);
 
 fn reason(dog: &Watchdog) -> Option<Reason> {
     match dog.ending() {
