@@ -112,15 +112,17 @@ fn decide(task: &mut Task, input: &Input, now: Timestamp) -> Result<Vec<Body>, R
         }
         Input::Failed { attempt, reason, message, retryable } => {
             held(task, *attempt)?;
-            Ok(vec![ended_without_result(task, *reason, message.as_ref(), *retryable, now)])
+            let end = ended_without_result(task, *reason, message.as_ref(), *retryable, now);
+            Ok(withdrawing_question(task, end))
         }
         Input::Released { attempt } => {
             held(task, *attempt)?;
-            Ok(vec![if task.cancel_requested {
+            let end = if task.cancel_requested {
                 Body::Canceled { message: None }
             } else {
                 Body::Requeued { outcome: Outcome::Released, not_before: None, counted: false }
-            }])
+            };
+            Ok(withdrawing_question(task, end))
         }
         Input::Rejected { attempt, message } => {
             held(task, *attempt)?;
@@ -186,6 +188,16 @@ fn ended_without_result(
     }
     let not_before = Some(now.after(backoff(task, reason)));
     Body::Requeued { outcome: Outcome::Failed(reason), not_before, counted: true }
+}
+
+/// A retry is shown to nobody; where a question was shown before it, clients are told first that it stands no more.
+fn withdrawing_question(task: &Task, end: Body) -> Vec<Body> {
+    let asked = matches!(task.state, State::Interrupted { .. });
+    if asked && matches!(end, Body::Requeued { .. }) {
+        vec![Body::Progressed { message: None }, end]
+    } else {
+        vec![end]
+    }
 }
 
 /// The wait before the next attempt: doubling, bounded, and spread by up to a quarter either way. The spread comes from
