@@ -80,6 +80,9 @@ impl Artifact {
         self.parts.iter().map(Part::weight).sum::<usize>()
             + self.metadata.as_ref().map_or(0, |metadata| metadata.as_str().len())
             + self.artifact_id.len()
+            + self.name.as_ref().map_or(0, String::len)
+            + self.description.as_ref().map_or(0, String::len)
+            + self.extensions.iter().map(|extension| extension.len() + 3).sum::<usize>()
             + 128
     }
 }
