@@ -34,6 +34,7 @@ pub struct ArtifactUpdate {
     pub task_id: String,
     #[serde(alias = "context_id", deserialize_with = "default_on_null")]
     pub context_id: String,
+    #[serde(deserialize_with = "default_on_null")]
     pub artifact: Artifact,
     #[serde(deserialize_with = "boolean", skip_serializing_if = "std::ops::Not::not")]
     pub append: bool,
