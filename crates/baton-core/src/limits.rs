@@ -29,6 +29,9 @@ pub const JSON_DEPTH: usize = 100;
 /// Tries of one task before it is a dead letter.
 pub const ATTEMPTS: u32 = 5;
 
+/// How long a worker may be silent before its task is given to another.
+pub const LEASE: Duration = Duration::from_secs(300);
+
 /// Wait before the second attempt; doubles with each further one.
 pub const BACKOFF: Duration = Duration::from_secs(30);
 

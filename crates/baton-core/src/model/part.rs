@@ -57,7 +57,11 @@ impl Part {
             Content::Data(json) => json.as_str().len(),
             Content::Missing => 0,
         };
-        content + self.metadata.as_ref().map_or(0, |metadata| metadata.as_str().len()) + 16
+        content
+            + self.metadata.as_ref().map_or(0, |metadata| metadata.as_str().len())
+            + self.filename.as_ref().map_or(0, String::len)
+            + self.media_type.as_ref().map_or(0, String::len)
+            + 16
     }
 
     pub(super) fn check(&self) -> Result<(), Violation> {
