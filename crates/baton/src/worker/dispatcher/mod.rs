@@ -242,12 +242,20 @@ impl Dispatcher {
                 most: slots.len(),
                 now: self.clock.now(),
             };
-            let claimed = self.store.claim(claim).await?;
+            let claimed = match self.store.claim(claim).await {
+                Ok(claimed) => claimed,
+                Err(why) => {
+                    slots.into_iter().for_each(Slot::unused);
+                    return Err(why);
+                }
+            };
             debug!(agent = %lane.agent, claimed = claimed.len(), "looked for work");
             let all_used = claimed.len() == slots.len();
-            for (snapshot, slot) in claimed.into_iter().zip(slots) {
+            let mut slots = slots.into_iter();
+            for (snapshot, slot) in claimed.into_iter().zip(&mut slots) {
                 self.start(&Known::Whole(snapshot), slot);
             }
+            slots.for_each(Slot::unused);
             if !all_used {
                 lane.slots.nothing_waits();
                 let next = self.store.next_ready(&lane.agent).await?;
