@@ -11,6 +11,8 @@ use baton_core::task::{Chunk, Interruption, Reason, Request};
 use baton_core::time::Timestamp;
 use tokio::sync::mpsc;
 
+pub mod process;
+
 /// A way to do an agent's work.
 #[async_trait]
 pub trait Runner: Send + Sync + 'static {
