@@ -23,6 +23,8 @@ pub struct Object(Json);
 pub enum Error {
     #[error("JSON is nested deeper than {JSON_DEPTH} levels")]
     TooDeep,
+    #[error("half of a UTF-16 surrogate pair stands alone")]
+    LoneSurrogate,
     #[error("expected a JSON object")]
     NotAnObject,
     #[error(transparent)]
@@ -77,10 +79,17 @@ impl Object {
 /// The text without insignificant white space, or `None` where there is none to remove.
 fn compact(text: &str) -> Result<Option<String>, Error> {
     let bytes = text.as_bytes();
+    let escapes = text.contains("\\u");
     let (mut depth, mut at, mut spaces) = (0_usize, 0, 0_usize);
     while at < bytes.len() {
         match bytes[at] {
-            b'"' => at = end_of_string(bytes, at),
+            b'"' => {
+                let end = end_of_string(bytes, at);
+                if escapes && has_lone_surrogate(&bytes[at + 1..end]) {
+                    return Err(Error::LoneSurrogate);
+                }
+                at = end;
+            }
             b'{' | b'[' => depth += 1,
             b'}' | b']' => depth = depth.saturating_sub(1),
             b' ' | b'\n' | b'\r' | b'\t' => spaces += 1,
@@ -118,6 +127,29 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
         at += if bytes[at] == b'\\' { 2 } else { 1 };
     }
     at
+}
+
+/// Whether the inside of a string escapes half a character: valid JSON, but no text that could be read again.
+fn has_lone_surrogate(inside: &[u8]) -> bool {
+    let mut at = 0;
+    while at < inside.len() {
+        match unit(&inside[at..]) {
+            Some(0xD800..=0xDBFF) => match inside.get(at + 6..).and_then(unit) {
+                Some(0xDC00..=0xDFFF) => at += 12,
+                Some(_) | None => return true,
+            },
+            Some(0xDC00..=0xDFFF) => return true,
+            Some(_) => at += 6,
+            None => at += if inside[at] == b'\\' { 2 } else { 1 },
+        }
+    }
+    false
+}
+
+/// The UTF-16 unit that a `\uXXXX` at the start stands for.
+fn unit(text: &[u8]) -> Option<u16> {
+    let digits = text.strip_prefix(b"\\u")?.get(..4)?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 impl PartialEq for Json {
@@ -167,6 +199,16 @@ mod tests {
         assert!(Json::parse(&deep(JSON_DEPTH)).is_ok());
         assert!(matches!(Json::parse(&deep(JSON_DEPTH + 1)), Err(Error::TooDeep)));
         assert!(Json::parse(&deep(200_000)).is_err());
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_no_text() {
+        assert!(Json::parse(r#"["\ud83d\ude00", "\\ud83d", "\u2028\u0000"]"#).is_ok());
+        for lone in
+            [r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\u0041""#, r#"{"\udbff":1}"#, r#""\ud83d\ud83d\ude00""#]
+        {
+            assert!(matches!(Json::parse(lone), Err(Error::LoneSurrogate)), "{lone}");
+        }
     }
 
     #[test]

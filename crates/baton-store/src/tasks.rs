@@ -133,6 +133,16 @@ pub struct ListQuery {
     pub size: usize,
 }
 
+/// A page of everybody's tasks.
+#[derive(Clone, Debug)]
+pub struct ListAllQuery {
+    pub agent: Option<AgentName>,
+    pub state: Option<TaskState>,
+    pub after: Option<Position>,
+    /// 1..=100.
+    pub size: usize,
+}
+
 /// A place in a list: newest status first, larger id first where the times are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
@@ -176,6 +186,9 @@ pub trait Tasks: Send + Sync + 'static {
     /// One page, and how many tasks match in all.
     async fn list(&self, query: ListQuery) -> Result<Page, Error>;
 
+    /// One page of every owner's tasks, newest created first; a position's time is the task's creation.
+    async fn list_all(&self, query: ListAllQuery) -> Result<Page, Error>;
+
     /// Up to `most` events of a task after sequence number `after`, in order.
     async fn events(&self, id: TaskId, after: u64, most: usize) -> Result<Vec<Arc<Event>>, Error>;
 
@@ -188,8 +201,8 @@ pub trait Tasks: Send + Sync + 'static {
     /// When the next task of `agent` can be claimed; in the past where one can be now.
     async fn next_ready(&self, agent: &AgentName) -> Result<Option<Timestamp>, Error>;
 
-    /// Open tasks of a grant, up to `most`.
-    async fn open_of_grant(&self, grant: &str, most: usize) -> Result<Vec<TaskId>, Error>;
+    /// All open tasks of a grant.
+    async fn open_of_grant(&self, grant: &str) -> Result<Vec<TaskId>, Error>;
 
     /// Deletes events of tasks that ended before `before`, up to `most` tasks; answers how many tasks were pruned.
     async fn prune_events(&self, before: Timestamp, most: usize) -> Result<usize, Error>;

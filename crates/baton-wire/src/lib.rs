@@ -1,1 +1,18 @@
-//! Placeholder.
+//! How A2A 1.0 is spelled on HTTP: operations and their requests, JSON-RPC and REST, server-sent events, and the one
+//! table of faults, for the server's side and for the client's.
+//!
+//! Pure text in, values out, and back: no tokio, no SQL, no web framework, no clock. The data model is
+//! `baton-core`'s; this crate knows nothing of stores, grants or runners.
+
+pub mod fault;
+pub mod operation;
+mod read;
+
+pub mod jsonrpc;
+pub mod query;
+pub mod request;
+pub mod response;
+pub mod sse;
+pub mod version;
+
+pub mod client;

@@ -2,5 +2,12 @@
 //!
 //! The map of the rooms is in `ARCHITECTURE.md`.
 
+pub mod access;
+pub mod bindings;
+pub mod clock;
 pub mod config;
+pub mod net;
 pub mod runner;
+pub mod server;
+pub mod service;
+pub mod worker;

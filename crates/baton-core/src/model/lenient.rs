@@ -3,7 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
 /// `null` means unset.
 pub fn default_on_null<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
@@ -15,6 +16,24 @@ pub fn default_on_null<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>
 /// Text where the empty text means unset, as proto3 has no other way to say it.
 pub fn nonempty<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<String>::deserialize(d)?.filter(|text| !text.is_empty()))
+}
+
+/// A message: an object and nothing else. serde would take an array of the members too; `null` is unset.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
+    struct Members<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+        type Value = Option<T>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Option<T>, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(map)).map(Some)
+        }
+        fn visit_unit<E>(self) -> Result<Option<T>, E> {
+            Ok(None)
+        }
+    }
+    d.deserialize_any(Members(PhantomData))
 }
 
 /// A boolean; `"true"` and `"false"` as text are taken too, as they come in query parameters.
@@ -80,7 +99,7 @@ pub fn integer<'de, D: Deserializer<'de>>(d: D) -> Result<i32, D::Error> {
     Ok(optional_integer(d)?.unwrap_or_default())
 }
 
-/// An enum by its name or its number; `null` is the unspecified value.
+/// An enum by its name or its number, which may be text as in a query; `null` is the unspecified value.
 pub(super) fn named<'de, D, T>(d: D, what: &'static str) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -110,7 +129,9 @@ where
         f.write_str(self.what)
     }
     fn visit_str<E: de::Error>(self, value: &str) -> Result<T, E> {
-        Self::by_name(value).ok_or_else(|| E::invalid_value(de::Unexpected::Str(value), &self))
+        Self::by_name(value)
+            .or_else(|| Self::by_number(value.parse().ok()?))
+            .ok_or_else(|| E::invalid_value(de::Unexpected::Str(value), &self))
     }
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<T, E> {
         i64::try_from(value)

@@ -9,6 +9,7 @@ mod card;
 mod lenient;
 mod message;
 mod part;
+mod push;
 mod stream;
 mod task;
 
@@ -17,9 +18,10 @@ pub use card::{
     AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentProvider, AgentSkill,
     SecurityRequirement, StringList,
 };
-pub use lenient::{boolean, default_on_null, integer, nonempty, optional_integer};
+pub use lenient::{boolean, default_on_null, integer, nonempty, object, optional_integer};
 pub use message::{Message, Role};
 pub use part::{Base64, Content, Part};
+pub use push::{AuthenticationInfo, TaskPushNotificationConfig};
 pub use stream::StreamResponse;
 pub use task::{StatusUpdate, TaskObject, TaskState, TaskStatus};
 

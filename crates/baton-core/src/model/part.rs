@@ -8,7 +8,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::Violation;
-use super::lenient::nonempty;
+use super::lenient::{nonempty, object};
 use crate::json::{Json, Object};
 
 /// One piece of content and what is said about it.
@@ -159,7 +159,7 @@ fn base64_text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Base64>, D::Err
 impl<'de> Deserialize<'de> for Part {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Loose { text, raw, url, data, metadata, filename, media_type } =
-            Loose::deserialize(deserializer)?;
+            object(deserializer)?.unwrap_or_default();
         let content = match (text, raw, url, data) {
             (Some(text), None, None, None) => Content::Text(text),
             (None, Some(base64), None, None) => Content::Raw(base64),

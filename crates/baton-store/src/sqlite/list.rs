@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use baton_core::model::TaskState;
+use baton_core::task::Snapshot;
 use rusqlite::{Connection, ToSql, params};
 
 use super::{read, rows};
-use crate::{Error, ListQuery, Page, Position};
+use crate::{Error, ListAllQuery, ListQuery, Page, Position};
 
 const SHOWN: [TaskState; 8] = [
     TaskState::Submitted,
@@ -55,13 +56,39 @@ pub fn page(db: &Connection, query: &ListQuery) -> Result<Page, Error> {
     let more = found.len() > query.size;
     found.truncate(query.size);
     let next = found.last().copied().filter(|_| more);
+    let tasks = load(db, &found)?;
+    Ok(Page { tasks, next, total: total(db, query)? })
+}
+
+const LIST_ALL: &str = "-- store.list_all
+SELECT created_at, id FROM task
+WHERE id < ?1 AND (?2 IS NULL OR agent = ?2) AND shown_state BETWEEN ?3 AND ?4
+ORDER BY id DESC LIMIT ?5";
+
+const COUNT_ALL: &str = "-- store.count_all
+SELECT coalesce(sum(n), 0) FROM task_count WHERE (?1 IS NULL OR agent = ?1) AND shown_state BETWEEN ?2 AND ?3";
+
+/// Everybody's tasks. Identifiers grow with time, so that the primary key is the order of creation.
+pub fn page_of_all(db: &Connection, query: &ListAllQuery) -> Result<Page, Error> {
+    let after = query.after.map_or([0xff; 16], |at| *at.id.as_bytes());
+    let agent = query.agent.as_ref().map(baton_core::ident::AgentName::as_str);
+    let (low, high) = states(query.state);
+    let mut found = collect(db, LIST_ALL, params![after, agent, low, high, query.size + 1])?;
+    let more = found.len() > query.size;
+    found.truncate(query.size);
+    let next = found.last().copied().filter(|_| more);
+    let total = db.prepare_cached(COUNT_ALL)?.query_row(params![agent, low, high], |row| row.get(0))?;
+    Ok(Page { tasks: load(db, &found)?, next, total })
+}
+
+fn load(db: &Connection, positions: &[Position]) -> Result<Vec<Arc<Snapshot>>, Error> {
     let sql = FIND_TASK.replace("{}", rows::TASK);
-    let mut tasks = Vec::with_capacity(found.len());
-    for position in found {
+    let mut tasks = Vec::with_capacity(positions.len());
+    for position in positions {
         let task = db.prepare_cached(&sql)?.query_row([position.id.as_bytes()], rows::task)?;
         tasks.push(Arc::new(read::snapshot_of(db, task)?));
     }
-    Ok(Page { tasks, next, total: total(db, query)? })
+    Ok(tasks)
 }
 
 /// One more than a page, in order.
@@ -71,7 +98,7 @@ fn positions(db: &Connection, query: &ListQuery) -> Result<Vec<Position>, Error>
     let (agent, grant, subject) = (query.agent.as_str(), &*query.owner.grant, &*query.owner.subject);
     let most = query.size + 1;
     if let Some(context) = &query.context {
-        let (low, high) = states(query);
+        let (low, high) = states(query.state);
         let bind = params![agent, grant, subject, context.as_str(), since, after.0, after.1, low, high, most];
         return collect(db, LIST_BY_CONTEXT, bind);
     }
@@ -93,13 +120,13 @@ fn collect(db: &Connection, sql: &str, bind: &[&dyn ToSql]) -> Result<Vec<Positi
 }
 
 /// The range of states that match; direct messages, which are 0, never do.
-fn states(query: &ListQuery) -> (i32, i32) {
-    query.state.map_or((1, 8), |state| (state.number(), state.number()))
+fn states(state: Option<TaskState>) -> (i32, i32) {
+    state.map_or((1, 8), |state| (state.number(), state.number()))
 }
 
 fn total(db: &Connection, query: &ListQuery) -> Result<u64, Error> {
     let (agent, grant, subject) = (query.agent.as_str(), &*query.owner.grant, &*query.owner.subject);
-    let (low, high) = states(query);
+    let (low, high) = states(query.state);
     let since = query.since.map(baton_core::time::Timestamp::as_millis);
     let one = |sql: &str, bind: &[&dyn ToSql]| -> Result<u64, Error> {
         Ok(db.prepare_cached(sql)?.query_row(bind, |row| row.get(0))?)

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::writer::Write;
 use super::{Sqlite, list, read, rows};
-use crate::{Applied, By, Claim, Error, Known, ListQuery, Op, Page, Status, Tasks};
+use crate::{Applied, By, Claim, Error, Known, ListAllQuery, ListQuery, Op, Page, Status, Tasks};
 
 const FIND_TASK: &str = "-- store.find_task
 SELECT {} FROM task WHERE id = ?1";
@@ -27,7 +27,7 @@ const NEXT_READY: &str = "-- store.next_ready
 SELECT min(coalesce(not_before, 0)) FROM task WHERE agent = ?1 AND phase = 'ready'";
 
 const LIST_OPEN_OF_GRANT: &str = "-- store.list_open_of_grant
-SELECT id FROM task WHERE grant_id = ?1 AND phase IN ('ready', 'running', 'interrupted') ORDER BY id LIMIT ?2";
+SELECT id FROM task WHERE grant_id = ?1 AND phase IN ('ready', 'running', 'interrupted') ORDER BY id";
 
 const PRUNE_EVENTS: &str = "-- store.prune_events
 DELETE FROM event WHERE task_id = ?1";
@@ -77,6 +77,10 @@ impl Tasks for Sqlite {
         self.inner.readers.run(move |db| list::page(db, &query)).await
     }
 
+    async fn list_all(&self, query: ListAllQuery) -> Result<Page, Error> {
+        self.inner.readers.run(move |db| list::page_of_all(db, &query)).await
+    }
+
     async fn events(&self, id: TaskId, after: u64, most: usize) -> Result<Vec<Arc<Event>>, Error> {
         self.inner.readers.run(move |db| read::events(db, id, after, most)).await
     }
@@ -109,13 +113,13 @@ impl Tasks for Sqlite {
             .await
     }
 
-    async fn open_of_grant(&self, grant: &str, most: usize) -> Result<Vec<TaskId>, Error> {
+    async fn open_of_grant(&self, grant: &str) -> Result<Vec<TaskId>, Error> {
         let grant = grant.to_owned();
         self.inner
             .readers
             .run(move |db| {
                 let mut statement = db.prepare_cached(LIST_OPEN_OF_GRANT)?;
-                let found = statement.query_map(params![grant, most], |row| rows::id(row, 0))?;
+                let found = statement.query_map([grant], |row| rows::id(row, 0))?;
                 Ok(found.collect::<Result<_, _>>()?)
             })
             .await

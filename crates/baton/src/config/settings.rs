@@ -39,6 +39,16 @@ pub enum Listen {
     Unix(PathBuf),
 }
 
+impl std::fmt::Display for Listen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Http(at) => write!(f, "http://{at}"),
+            Self::Https { at, .. } => write!(f, "https://{at}"),
+            Self::Unix(path) => write!(f, "unix://{}", path.display()),
+        }
+    }
+}
+
 /// What lies beyond the listeners.
 #[derive(Clone, Debug, Default)]
 pub struct Net {

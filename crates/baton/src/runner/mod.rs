@@ -1,6 +1,9 @@
 //! How an agent's work is done. A runner gets a [`Job`] (one attempt at one task), hears what happens to the task
 //! through [`Signals`], and says what it did through its [`Reporter`]. It knows no store, no wire and no other attempt.
 
+pub mod echo;
+pub mod process;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,8 +13,6 @@ use baton_core::model::Message;
 use baton_core::task::{Chunk, Interruption, Reason, Request};
 use baton_core::time::Timestamp;
 use tokio::sync::mpsc;
-
-pub mod process;
 
 /// A way to do an agent's work.
 #[async_trait]

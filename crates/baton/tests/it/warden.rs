@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use baton::runner::process::child::{Child, Spawner};
 use baton::runner::process::exit::How;
-use baton::runner::process::ladder::Ladder;
+use baton::runner::process::ladder::{KILL_AFTER, Ladder, TERMINATE_AFTER};
 use baton::runner::process::spec::{Limits, Spec};
 use baton::runner::process::sweep;
 use rustix::process::{Pid, Signal, kill_process};
@@ -121,6 +121,16 @@ async fn the_environment_is_scrubbed() {
 }
 
 #[tokio::test]
+async fn no_signal_is_blocked_for_it() {
+    let spec = Spec {
+        command: ["grep", "SigBlk", "/proc/self/status"].map(String::from).to_vec(),
+        ..Spec::default()
+    };
+    let text = output(&mut spawner().spawn(&spec).unwrap()).await;
+    assert_eq!(text.split_whitespace().last(), Some("0000000000000000"), "{text}");
+}
+
+#[tokio::test]
 async fn the_control_socket_stays_out_of_reach() {
     let text = output(&mut sh("ls -l /proc/self/fd")).await;
     assert!(!text.contains("socket:"), "{text}");
@@ -136,7 +146,8 @@ async fn limits_are_in_force_before_the_first_instruction() {
 #[tokio::test]
 async fn another_user_runs_it_when_the_node_is_root() {
     let root = rustix::process::getuid().is_root();
-    let mut child = spawner().spawn(&Spec { user: Some("nobody".into()), ..spec("id -un; id -G; echo $HOME") }).unwrap();
+    let mut child =
+        spawner().spawn(&Spec { user: Some("nobody".into()), ..spec("id -un; id -G; echo $HOME") }).unwrap();
     if root {
         let text = output(&mut child).await;
         let lines: Vec<_> = text.lines().collect();
@@ -168,12 +179,14 @@ async fn a_child_that_ignores_sigterm_is_killed() {
     assert_eq!(exited(&mut child).await, How::Signal(9));
 }
 
-/// On a paused clock the rungs come at once, but in order.
-#[tokio::test(start_paused = true)]
-async fn the_ladder_ends_a_child_that_floods_and_ignores() {
-    let mut child = sh("trap '' TERM; exec yes");
-    let exit = child.end(Ladder::start(Instant::now())).await;
-    assert!(matches!(exit.how, How::Signal(_) | How::Code(1)), "{exit:?}");
+#[tokio::test]
+async fn the_ladder_ends_a_child_that_ignores_and_floods() {
+    let mut child = sh("trap '' TERM PIPE; echo ready; while :; do echo flood; done 2>/dev/null");
+    line(&mut lines(&mut child)).await;
+    let start = Instant::now();
+    let exit = timeout(PATIENCE, child.end(Ladder::start_at_terminate(start))).await.expect("it ends");
+    assert_eq!(exit.how, How::Signal(9));
+    assert!(start.elapsed() >= KILL_AFTER - TERMINATE_AFTER);
 }
 
 #[tokio::test]
@@ -204,6 +217,10 @@ async fn a_tree_that_keeps_forking_is_killed() {
 async fn a_warden_is_deaf_to_stray_signals() {
     let mut child = sh("cat");
     let warden = pid(&child.warden_id().unwrap().to_string());
+    // It lets go of the streams last.
+    let stdin = format!("/proc/{warden}/fd/0");
+    let settled = || fs::read_link(&stdin).is_ok_and(|target| target.to_str() == Some("/dev/null"));
+    until(PATIENCE, "the warden has settled in", settled).await;
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::USR1] {
         kill_process(warden, signal).unwrap();
     }
@@ -228,7 +245,8 @@ async fn dropping_a_child_kills_its_tree() {
 async fn play_a_node() {
     let Ok(role) = std::env::var("BATON_TEST_ROLE") else { return };
     sweep::adopt_orphans().unwrap();
-    let mut child = sh("trap '' TERM HUP; (setsid sleep 1000 & echo tree $!); echo tree $$; while :; do sleep 9; done");
+    let mut child =
+        sh("trap '' TERM HUP; (setsid sleep 1000 & echo tree $!); echo tree $$; while :; do sleep 9; done");
     let mut out = lines(&mut child);
     println!("\n{}\n{}", line(&mut out).await, line(&mut out).await);
     let warden = pid(&child.warden_id().unwrap().to_string());
@@ -260,7 +278,9 @@ async fn say(node: &mut tokio::process::Child, trees: usize) -> (Vec<Pid>, Vec<S
     let mut out = BufReader::new(node.stdout.take().unwrap()).lines();
     let (mut pids, mut ends) = (Vec::new(), Vec::new());
     while pids.len() < trees {
-        let Some(text) = timeout(PATIENCE, out.next_line()).await.expect("the node speaks").unwrap() else { break };
+        let Some(text) = timeout(PATIENCE, out.next_line()).await.expect("the node speaks").unwrap() else {
+            break;
+        };
         pids.extend(text.strip_prefix("tree ").map(pid));
         ends.extend(text.strip_prefix("end ").map(String::from));
     }

@@ -130,13 +130,12 @@ impl Child {
         }
         // An error means that it has been reaped already, which is all that is asked.
         let _ = self.warden.wait().await;
-        let exit = match serde_json::from_slice(&self.line) {
-            Ok(exit) => exit,
-            Err(_) => {
-                tracing::warn!("a warden died, killing what it left behind");
-                sweep::sweep().await;
-                Exit { how: How::WardenDied, usage: Usage::default() }
-            }
+        let exit = if let Ok(exit) = serde_json::from_slice(&self.line) {
+            exit
+        } else {
+            tracing::warn!("a warden died, killing what it left behind");
+            sweep::sweep().await;
+            Exit { how: How::WardenDied, usage: Usage::default() }
         };
         self.exit.insert(exit).clone()
     }
@@ -151,33 +150,26 @@ impl Child {
         self.order(warden::KILL);
     }
 
-    /// Walks down the rest of the ladder until the child is gone. Its streams are closed first: nobody listens.
+    /// Walks down the rest of the ladder until the child is gone. Its streams are closed first: nobody listens, and
+    /// end of file is all there is to say.
     pub async fn end(&mut self, mut ladder: Ladder) -> Exit {
         self.stdin = None;
         self.stdout = None;
         self.stderr = None;
         loop {
-            self.climb(&mut ladder);
+            while let Some(rung) = ladder.due(Instant::now()) {
+                match rung {
+                    Rung::Cancel => {}
+                    Rung::Terminate => self.terminate(),
+                    Rung::Kill => self.kill(),
+                }
+            }
             let wake_at = ladder.wake_at();
             tokio::select! {
                 exit = self.exited() => return exit,
                 () = sleep_until(wake_at.unwrap_or_else(Instant::now)), if wake_at.is_some() => {}
             }
         }
-    }
-
-    /// Gives the orders of every rung that is due. Returns whether the cancel message is among them: words are not
-    /// this module's business.
-    pub fn climb(&self, ladder: &mut Ladder) -> bool {
-        let mut cancel = false;
-        while let Some(rung) = ladder.due(Instant::now()) {
-            match rung {
-                Rung::Cancel => cancel = true,
-                Rung::Terminate => self.terminate(),
-                Rung::Kill => self.kill(),
-            }
-        }
-        cancel
     }
 
     fn order(&self, order: u8) {

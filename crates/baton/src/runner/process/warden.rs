@@ -47,7 +47,9 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("baton warden: {error}\n`baton serve` starts wardens by itself; this is no command for people.");
+            eprintln!(
+                "baton warden: {error}\n`baton serve` starts wardens by itself; this is no command for people."
+            );
             ExitCode::from(2)
         }
     }
@@ -63,6 +65,8 @@ fn take_post() -> io::Result<(UnixStream, OwnedFd)> {
 
 fn stand(spec: &Spec, control: UnixStream, stdin: OwnedFd) {
     let started = settle_in().and_then(|signals| Ok((signals, start(spec, stdin)?)));
+    // Deaf only now: the child would have inherited the mask. If it has ended already, reaping finds it.
+    let _ = SigSet::all().thread_block();
     // From here on the streams are the child's alone: they close when it, and all of its tree, closes them.
     let_go_of_streams();
     match started {
@@ -84,14 +88,13 @@ fn tell(mut control: UnixStream, how: How) {
     }
 }
 
-/// Makes this process fit to be a warden: adoptive parent of the tree, deaf to every signal that can be ignored, in a
-/// session of its own so that none is sent to it by mistake. The child starts with a clean mask: std sees to that.
+/// Makes this process fit to be a warden: in a session of its own, so that no signal to the node's group or from its
+/// terminal reaches it or the child; adoptive parent of the tree. Gives the descriptor that tells of ended children.
 fn settle_in() -> io::Result<SignalFd> {
-    let _ = rustix::thread::set_name(c"baton-warden");
-    set_child_subreaper(Some(getpid()))?;
     // Fails only in a process that leads a group already, which is as good.
     let _ = setsid();
-    SigSet::all().thread_block()?;
+    let _ = rustix::thread::set_name(c"baton-warden");
+    set_child_subreaper(Some(getpid()))?;
     let mut ended = SigSet::empty();
     ended.add(nix::sys::signal::Signal::SIGCHLD);
     Ok(SignalFd::with_flags(&ended, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?)
@@ -101,7 +104,8 @@ fn settle_in() -> io::Result<SignalFd> {
 fn start(spec: &Spec, stdin: OwnedFd) -> io::Result<Pid> {
     let (program, args) = spec.command.split_first().expect("a spec that was read has a command");
     if let Some(dir) = &spec.dir {
-        std::env::set_current_dir(dir).map_err(|error| because(&format!("folder {}", dir.display()), &error))?;
+        std::env::set_current_dir(dir)
+            .map_err(|error| because(&format!("folder {}", dir.display()), &error))?;
     }
     let mut command = Command::new(program);
     command.args(args).stdin(stdin).process_group(0);

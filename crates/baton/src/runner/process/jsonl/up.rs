@@ -118,7 +118,9 @@ impl Loose<'_> {
             "status" => Up::Status(self.message()?),
             "artifact" => Up::Artifact(self.piece()?),
             "ask" => Up::Ask { kind: self.ask()?, message: self.message()? },
-            "reply" => Up::Reply(self.message()?.ok_or(Error::Missing { kind: "reply", field: "message or text" })?),
+            "reply" => {
+                Up::Reply(self.message()?.ok_or(Error::Missing { kind: "reply", field: "message or text" })?)
+            }
             "reject" => Up::Reject(self.message()?),
             "fail" => Up::Fail {
                 message: self.message()?,
@@ -126,7 +128,7 @@ impl Loose<'_> {
                 reason: self.reason.clone(),
             },
             "complete" => Up::Complete(self.message()?),
-            "usage" => Up::Usage(Object::parse(line).map_err(|why| field("usage", why))?),
+            "usage" => Up::Usage(Object::parse(line).map_err(|why| field("usage", &why))?),
             other => return Err(Error::UnknownType(other.chars().take(64).collect())),
         })
     }
@@ -175,7 +177,7 @@ impl Loose<'_> {
         match self.kind.as_deref() {
             None | Some("input") => Ok(Ask::Input),
             Some("auth") => Ok(Ask::Auth),
-            Some(other) => Err(field("kind", format_args!("{other:?} is neither input nor auth"))),
+            Some(other) => Err(field("kind", &format_args!("{other:?} is neither input nor auth"))),
         }
     }
 }
@@ -185,10 +187,10 @@ fn text_message(text: String) -> Message {
 }
 
 fn parse<'a, T: Deserialize<'a>>(name: &'static str, raw: &'a RawValue) -> Result<T, Error> {
-    serde_json::from_str(raw.get()).map_err(|why| field(name, why))
+    serde_json::from_str(raw.get()).map_err(|why| field(name, &why))
 }
 
-fn field(field: &'static str, why: impl ToString) -> Error {
+fn field(field: &'static str, why: &impl ToString) -> Error {
     Error::Field { field, why: why.to_string() }
 }
 
@@ -220,7 +222,7 @@ fn check_artifact(artifact: &mut Artifact) -> Result<(), Error> {
 }
 
 fn at(name: &'static str, violation: &Violation) -> Error {
-    field(name, format_args!("{} {}", violation.field, violation.description))
+    field(name, &format_args!("{} {}", violation.field, violation.description))
 }
 
 #[cfg(test)]

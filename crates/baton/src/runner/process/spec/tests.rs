@@ -20,6 +20,9 @@ fn a_bad_command_line_is_refused() {
     assert_eq!(read(&[]), Err(Error::NoCommand));
     assert_eq!(read(&["--"]), Err(Error::NoCommand));
     assert_eq!(read(&["--dir"]), Err(Error::NoValue("--dir")));
-    assert_eq!(read(&["--limit", "open_files=x", "--", "true"]), Err(Error::UnknownWord("open_files=x".into())));
+    assert_eq!(
+        read(&["--limit", "open_files=x", "--", "true"]),
+        Err(Error::UnknownWord("open_files=x".into()))
+    );
     assert_eq!(read(&["true"]), Err(Error::UnknownWord("true".into())));
 }

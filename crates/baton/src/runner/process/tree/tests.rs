@@ -15,7 +15,10 @@ fn process(raw: i32, parent: i32) -> Process {
 #[test]
 fn a_name_may_hold_brackets_and_spaces() {
     let stat = "7 (a ) Z 1 (b) S 3 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4242 0 0";
-    assert_eq!(parse(pid(7), stat), Some(Process { pid: pid(7), parent: Pid::from_raw(3), started: 4242, ended: false }));
+    assert_eq!(
+        parse(pid(7), stat),
+        Some(Process { pid: pid(7), parent: Pid::from_raw(3), started: 4242, ended: false })
+    );
     assert_eq!(parse(pid(7), "7 (cut"), None);
 }
 

@@ -30,7 +30,8 @@ fn a_message_may_be_given_in_four_ways() {
 
 #[test]
 fn a_given_id_is_kept() {
-    let Up::Reply(message) = up(r#"{"type":"reply","message":{"messageId":"m","parts":[{"text":"x"}]}}"#) else {
+    let Up::Reply(message) = up(r#"{"type":"reply","message":{"messageId":"m","parts":[{"text":"x"}]}}"#)
+    else {
         panic!("a reply")
     };
     assert_eq!(message.message_id, "m");
@@ -44,7 +45,10 @@ fn every_type_is_read() {
     );
     assert_eq!(up(r#"{"type":"pong","id":7}"#), Up::Pong);
     assert_eq!(up(r#"{"type":"status"}"#), Up::Status(None));
-    assert_eq!(up(r#"{"type":"ask","text":"which?"}"#), Up::Ask { kind: Ask::Input, message: Some(said("which?")) });
+    assert_eq!(
+        up(r#"{"type":"ask","text":"which?"}"#),
+        Up::Ask { kind: Ask::Input, message: Some(said("which?")) }
+    );
     assert_eq!(up(r#"{"type":"ask","kind":"auth"}"#), Up::Ask { kind: Ask::Auth, message: None });
     assert_eq!(up(r#"{"type":"reject"}"#), Up::Reject(None));
     assert_eq!(up(r#"{"type":"complete"}"#), Up::Complete(None));
@@ -58,13 +62,15 @@ fn every_type_is_read() {
 
 #[test]
 fn an_artifact_may_be_terse() {
-    let Up::Artifact(piece) = up(r#"{"type":"artifact","task_id":"t","text":"x","append":true,"last_chunk":true}"#)
+    let Up::Artifact(piece) =
+        up(r#"{"type":"artifact","task_id":"t","text":"x","append":true,"last_chunk":true}"#)
     else {
         panic!("an artifact")
     };
     assert!(piece.append && piece.last_chunk && piece.artifact.artifact_id.is_empty());
     assert_eq!(piece.artifact.parts[0].as_text(), Some("x"));
-    let Up::Artifact(piece) = up(r#"{"type":"artifact","artifact":{"artifactId":"a","parts":[{"data":{"n":3.0}}]}}"#)
+    let Up::Artifact(piece) =
+        up(r#"{"type":"artifact","artifact":{"artifactId":"a","parts":[{"data":{"n":3.0}}]}}"#)
     else {
         panic!("an artifact")
     };

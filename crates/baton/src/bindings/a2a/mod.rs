@@ -1,0 +1,44 @@
+//! The A2A doors: JSON-RPC and REST in version 1.0, and the agent cards.
+
+mod call;
+mod card;
+mod jsonrpc;
+mod rest;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use axum::routing::{any, get};
+use baton_wire::operation::Route;
+use http::Request;
+
+use super::Doors;
+pub use card::Cards;
+pub use rest::rest;
+
+pub fn router() -> Router<Doors> {
+    Router::new()
+        .route("/.well-known/agent-card.json", get(card::of_default))
+        .route("/a2a/{agent}", any(at_agent))
+        .route("/a2a/{agent}/", any(at_agent))
+        .route("/a2a/{agent}/.well-known/agent-card.json", get(card::of_agent))
+        .route("/a2a/{agent}/{*rest}", any(below_agent))
+}
+
+async fn at_agent(State(doors): State<Doors>, Path(agent): Path<String>, request: Request<Body>) -> Response {
+    jsonrpc::answer(&doors, &agent, request).await
+}
+
+async fn below_agent(
+    State(doors): State<Doors>,
+    Path((agent, _)): Path<(String, String)>,
+    request: Request<Body>,
+) -> Response {
+    rest(&doors, &agent, request).await
+}
+
+/// The agent of a path such as `/{tenant}/message:send`, where the tenant is the agent.
+pub fn tenant_at_root<B>(request: &Request<B>) -> Option<String> {
+    Route::parse(request.method(), request.uri().path()).ok()?.tenant
+}

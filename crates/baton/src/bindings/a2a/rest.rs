@@ -1,0 +1,65 @@
+//! HTTP+JSON (§11).
+
+use axum::body::Body;
+use axum::response::Response;
+use baton_wire::fault::{Fault, Kind};
+use baton_wire::operation::Route;
+use baton_wire::request::Call;
+use baton_wire::response::encode;
+use baton_wire::sse::Wrap;
+use baton_wire::version::{A2A_VERSION, Version};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Request};
+
+use super::super::media::{Media, is_json};
+use super::super::{Doors, body, fault, sse};
+use super::call::{Answer, IDEMPOTENT_SEND, Parameters, call};
+
+/// Answers one request below `/a2a/{agent}/`, or of the form `/{tenant}/…`.
+pub async fn rest(doors: &Doors, agent: &str, request: Request<Body>) -> Response {
+    let media = Media::of(request.headers());
+    match run(doors, agent, request, media).await {
+        Ok(response) => response,
+        Err(fault) => fault::rest(&fault, media),
+    }
+}
+
+async fn run(doors: &Doors, agent: &str, request: Request<Body>, media: Media) -> Result<Response, Fault> {
+    let (parts, body) = request.into_parts();
+    let scope = doors.gate.scope(&doors.service, agent, &parts).await.map_err(|why| fault::of(why, None))?;
+    Version::asked(parts.headers.get_all(A2A_VERSION).iter().map(HeaderValue::as_bytes), parts.uri.query())?;
+    let route = Route::parse(&parts.method, below(parts.uri.path(), agent))?;
+    let bytes = body::read(body, doors.service.limits.body).await?;
+    if !bytes.is_empty() && !is_json(&parts.headers) {
+        return Err(Fault::new(Kind::ContentTypeNotSupported)
+            .with_message("Content-Type must be application/json or application/a2a+json"));
+    }
+    let request = Call::from_rest(route, parts.uri.query().unwrap_or_default(), &bytes)?;
+    let parameters = Parameters::read(&parts.headers)?;
+    let idempotent = parameters.idempotent;
+    let response = match call(&doors.service, &scope, request, parameters).await? {
+        Answer::Stream(follow) => {
+            let place = doors.enter(&scope)?;
+            sse::respond(&doors.service, *follow, Wrap::Bare, Some((scope.caller.clone(), place)))
+        }
+        answer => {
+            let mut response = Response::new(Body::from(encode(&answer)));
+            response.headers_mut().insert(CONTENT_TYPE, media.header());
+            response
+        }
+    };
+    Ok(activated(response, idempotent))
+}
+
+/// The path below the agent's base; of a `/{tenant}/…` path all of it.
+fn below<'p>(path: &'p str, agent: &str) -> &'p str {
+    path.strip_prefix("/a2a/").and_then(|rest| rest.strip_prefix(agent)).unwrap_or(path)
+}
+
+/// Says which extensions took effect (§4.6).
+pub fn activated(mut response: Response, idempotent: bool) -> Response {
+    if idempotent {
+        response.headers_mut().insert("a2a-extensions", HeaderValue::from_static(IDEMPOTENT_SEND));
+    }
+    response
+}

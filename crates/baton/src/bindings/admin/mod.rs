@@ -1,0 +1,58 @@
+//! The admin API, `/api/v1`: what the operator and the command line see of a node.
+
+mod grants;
+mod status;
+mod tasks;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use axum::routing::{delete, get, post};
+use baton_wire::response::encode;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::media::{Media, is_json};
+use super::{Doors, body, fault};
+use crate::service::Error;
+
+pub fn router() -> Router<Doors> {
+    Router::new()
+        .route("/api/v1/status", get(status::show))
+        .route("/api/v1/agents", get(status::agents))
+        .route("/api/v1/tasks", get(tasks::list))
+        .route("/api/v1/tasks/{id}", get(tasks::show))
+        .route("/api/v1/tasks/{id}/cancel", post(tasks::cancel))
+        .route("/api/v1/tasks/{id}/messages", post(tasks::message))
+        .route("/api/v1/tasks/{id}/events", get(tasks::events))
+        .route("/api/v1/grants", get(grants::list).post(grants::create))
+        .route("/api/v1/grants/{id}", delete(grants::revoke))
+}
+
+/// Who is named in the audit log for what comes over the node's socket.
+const ACTOR: &str = "operator";
+
+fn answer(result: Result<impl Serialize, Error>, id: Option<&str>) -> Response {
+    match result {
+        Ok(value) => {
+            let mut response = Response::new(Body::from(encode(&value)));
+            response.headers_mut().insert(CONTENT_TYPE, Media::Json.header());
+            response
+        }
+        Err(why) => fault::rest(&fault::of(why, id), Media::Json),
+    }
+}
+
+/// The request's body as JSON.
+async fn read<T: DeserializeOwned>(doors: &Doors, headers: &HeaderMap, body: Body) -> Result<T, Error> {
+    if !is_json(headers) {
+        return Err(Error::invalid("Content-Type", "must be application/json"));
+    }
+    let bytes = body::read(body, doors.service.limits.body).await;
+    let bytes = bytes.map_err(|fault| Error::invalid("body", fault.message()))?;
+    let mut json = serde_json::Deserializer::from_slice(&bytes);
+    serde_path_to_error::deserialize(&mut json)
+        .map_err(|why| Error::invalid(&why.path().to_string(), why.inner().to_string()))
+}

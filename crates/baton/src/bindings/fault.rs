@@ -1,0 +1,78 @@
+//! From what a use case refuses to what a caller reads.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use baton_wire::fault::{Fault, Kind};
+use baton_wire::jsonrpc::{self, Id};
+use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use tracing::error;
+
+use super::media::Media;
+use crate::access::Foreign;
+use crate::service::Error;
+
+/// When a caller may come again while the node is stopping.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+/// The fault of an error; `id` is the task that the caller named, if it named one. An internal error is logged here,
+/// once, and told to nobody.
+pub fn of(why: Error, id: Option<&str>) -> Fault {
+    match why {
+        Error::TaskNotFound => id.map_or_else(|| Fault::new(Kind::TaskNotFound), Fault::task_not_found),
+        Error::TaskNotCancelable => Fault::new(Kind::TaskNotCancelable),
+        Error::Unsupported(text) => Fault::new(Kind::UnsupportedOperation).with_message(sentence(text)),
+        Error::PushNotSupported => Fault::new(Kind::PushNotificationNotSupported),
+        Error::Invalid(violation) => violation.into(),
+        Error::AgentNotFound => Fault::new(Kind::UnknownPath).with_message("There is no such agent here"),
+        Error::Unauthenticated => Fault::new(Kind::Unauthenticated),
+        Error::Forbidden(what) => {
+            Fault::new(Kind::PermissionDenied).with_message(format!("The grant does not allow this: {what}"))
+        }
+        Error::TooManyStreams => {
+            Fault::new(Kind::RateLimited).with_message("Too many open streams; close some first")
+        }
+        Error::Unavailable(why) => {
+            error!(error = %why, "answered that the node is not available");
+            Fault::new(Kind::Unavailable).with_retry_after(RETRY_AFTER)
+        }
+        Error::Internal(why) => {
+            error!(error = %why, "internal error");
+            Fault::new(Kind::Internal)
+        }
+    }
+}
+
+impl From<Foreign> for Error {
+    fn from(_: Foreign) -> Self {
+        Self::Forbidden("dev mode takes requests of this machine's programs only, not of web pages")
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// A fault as a REST answer.
+pub fn rest(fault: &Fault, media: Media) -> Response {
+    respond(fault, fault.http_status(), fault.to_rest().into(), media.header())
+}
+
+/// A fault as a JSON-RPC answer.
+pub fn rpc(fault: &Fault, id: &Id) -> Response {
+    respond(fault, fault.jsonrpc_http_status(), jsonrpc::error(id, fault).into(), Media::Json.header())
+}
+
+fn respond(fault: &Fault, status: StatusCode, body: Body, media: HeaderValue) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, media);
+    response.headers_mut().extend(fault.headers());
+    if fault.kind == Kind::Unauthenticated {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"baton\""));
+    }
+    response
+}

@@ -1,0 +1,67 @@
+//! The doors: they parse, call a use case, and encode. Nothing is decided here.
+
+pub mod a2a;
+pub mod admin;
+mod body;
+mod fault;
+mod gate;
+pub mod health;
+mod media;
+mod sse;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use baton_wire::fault::{Fault, Kind};
+use http::Request;
+
+use crate::access::{Authenticator, DevGuard};
+use crate::service::{Scope, Service};
+
+pub use gate::Gate;
+use sse::Streams;
+
+/// What every door works with.
+#[derive(Clone, Debug)]
+pub struct Doors {
+    pub service: Service,
+    pub gate: Gate,
+    pub cards: Arc<a2a::Cards>,
+    streams: Arc<Streams>,
+}
+
+impl Doors {
+    pub fn new(service: Service, authenticator: Authenticator, guard: DevGuard, cards: a2a::Cards) -> Self {
+        Self {
+            service,
+            gate: Gate::new(authenticator, guard),
+            cards: Arc::new(cards),
+            streams: Arc::default(),
+        }
+    }
+
+    /// A place for one more stream of this caller.
+    fn enter(&self, scope: &Scope) -> Result<sse::Place, Fault> {
+        self.streams.enter(&scope.caller, &self.service.limits).map_err(|why| fault::of(why, None))
+    }
+
+    /// Every path of a node.
+    pub fn router(self) -> Router {
+        Router::new()
+            .merge(a2a::router())
+            .merge(admin::router())
+            .merge(health::router())
+            .fallback(elsewhere)
+            .with_state(self)
+    }
+}
+
+/// A path of the form `/{tenant}/…` is an agent's too; anything else is nowhere.
+async fn elsewhere(State(doors): State<Doors>, request: Request<axum::body::Body>) -> Response {
+    match a2a::tenant_at_root(&request) {
+        Some(agent) => a2a::rest(&doors, &agent, request).await,
+        None => fault::rest(&Fault::new(Kind::UnknownPath), media::Media::of(request.headers())),
+    }
+}

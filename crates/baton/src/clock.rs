@@ -1,0 +1,41 @@
+//! The only place that asks what time it is and makes identifiers up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use baton_core::time::Timestamp;
+use uuid::Uuid;
+
+/// The system's time, moved on by what a test asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Clock {
+    ahead_ms: Arc<AtomicI64>,
+}
+
+impl Clock {
+    pub fn now(&self) -> Timestamp {
+        #[expect(clippy::disallowed_methods, reason = "this is the one clock")]
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        let millis = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(millis.saturating_add(self.ahead_ms.load(Ordering::Relaxed)))
+    }
+
+    /// Moves this clock on, for tests of what only time does.
+    pub fn advance(&self, by: Duration) {
+        self.ahead_ms.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::Relaxed);
+    }
+}
+
+/// A new identifier, later ones larger (UUID version 7).
+#[expect(clippy::disallowed_methods, reason = "this is the one source of identifiers")]
+pub fn new_id() -> Uuid {
+    Uuid::now_v7()
+}
+
+/// 256 bits from the kernel that nobody can guess.
+pub fn random_bytes() -> [u8; 32] {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).expect("the kernel gives random bytes");
+    bytes
+}

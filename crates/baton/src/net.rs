@@ -1,0 +1,64 @@
+//! Listeners: TCP, TLS and unix sockets, and what each connection says of who is calling.
+
+mod http;
+mod operator;
+mod tls;
+mod unix;
+
+use std::io;
+use std::net::SocketAddr;
+
+use axum::Router;
+use tokio_util::sync::CancellationToken;
+
+pub use self::http::HttpListener;
+use crate::access::Peer;
+pub use operator::OperatorListener;
+pub use tls::TlsListener;
+pub use unix::UnixListener;
+
+/// A socket that is bound, and where.
+#[derive(Debug)]
+pub enum Bound {
+    Http(HttpListener),
+    Https(TlsListener),
+    Unix(UnixListener),
+    Operator(OperatorListener),
+}
+
+impl Bound {
+    /// The URL that a client of this machine uses; none for sockets.
+    pub fn url(&self) -> Option<String> {
+        let of = |scheme: &str, at: io::Result<SocketAddr>| at.ok().map(|at| format!("{scheme}://{at}"));
+        match self {
+            Self::Http(listener) => of("http", listener.local_addr()),
+            Self::Https(listener) => of("https", listener.local_addr()),
+            Self::Unix(_) | Self::Operator(_) => None,
+        }
+    }
+
+    /// Serves until `stop`, then until the last connection is done.
+    pub async fn serve(self, router: Router, stop: CancellationToken) -> io::Result<()> {
+        let service = router.into_make_service_with_connect_info::<PeerInfo>();
+        let stopped = stop.cancelled_owned();
+        match self {
+            Self::Http(listener) => axum::serve(listener, service).with_graceful_shutdown(stopped).await,
+            Self::Https(listener) => axum::serve(listener, service).with_graceful_shutdown(stopped).await,
+            Self::Unix(listener) => axum::serve(listener, service).with_graceful_shutdown(stopped).await,
+            Self::Operator(listener) => axum::serve(listener, service).with_graceful_shutdown(stopped).await,
+        }
+    }
+}
+
+/// What the transport knows of the other side.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerInfo(pub Peer);
+
+fn tcp(remote: SocketAddr, local: Option<SocketAddr>) -> PeerInfo {
+    let loopback = is_loopback(remote) && local.is_some_and(is_loopback);
+    PeerInfo(Peer::Tcp { loopback })
+}
+
+fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}

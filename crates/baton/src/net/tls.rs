@@ -1,0 +1,122 @@
+//! TLS over TCP.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use rustls::ServerConfig;
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tracing::debug;
+
+use super::{PeerInfo, tcp};
+
+/// How long a client may take for its handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Handshakes that are done and not yet taken.
+const DONE: usize = 64;
+
+/// Accepts connections; a slow handshake delays nobody else.
+#[derive(Debug)]
+pub struct TlsListener {
+    local: SocketAddr,
+    done: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
+    accepting: tokio::task::JoinHandle<()>,
+}
+
+impl TlsListener {
+    /// Binds with the certificate chain and the key of two PEM files.
+    pub async fn bind(at: SocketAddr, certificate: &Path, key: &Path) -> io::Result<Self> {
+        let acceptor = TlsAcceptor::from(Arc::new(config(certificate, key)?));
+        let listener = TcpListener::bind(at).await?;
+        let local = listener.local_addr()?;
+        let (sender, done) = mpsc::channel(DONE);
+        #[expect(clippy::disallowed_methods, reason = "ended with the listener that owns it")]
+        let accepting = tokio::spawn(accept(listener, acceptor, sender));
+        Ok(Self { local, done, accepting })
+    }
+}
+
+impl Drop for TlsListener {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    done: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>,
+) {
+    let mut handshakes = tokio::task::JoinSet::new();
+    let mut listener = listener;
+    loop {
+        let (stream, remote) = Listener::accept(&mut listener).await;
+        let _ = stream.set_nodelay(true);
+        while handshakes.try_join_next().is_some() {}
+        let (acceptor, done) = (acceptor.clone(), done.clone());
+        handshakes.spawn(async move {
+            match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => drop(done.send((stream, remote)).await),
+                Ok(Err(why)) => debug!(error = %why, "a TLS handshake failed"),
+                Err(_) => debug!("a TLS handshake took too long"),
+            }
+        });
+    }
+}
+
+fn config(certificate: &Path, key: &Path) -> io::Result<ServerConfig> {
+    let in_file = |path: &Path, why: rustls_pki_types::pem::Error| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()))
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
+        .map_err(|why| in_file(certificate, why))?;
+    let key = PrivateKeyDer::from_pem_file(key).map_err(|why| in_file(key, why))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .map_err(io::Error::other)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+impl Listener for TlsListener {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        match self.done.recv().await {
+            Some(accepted) => accepted,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.local)
+    }
+}
+
+impl TlsListener {
+    pub const fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.local)
+    }
+}
+
+impl Connected<IncomingStream<'_, TlsListener>> for PeerInfo {
+    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
+        tcp(*stream.remote_addr(), stream.io().get_ref().0.local_addr().ok())
+    }
+}

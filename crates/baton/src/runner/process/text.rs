@@ -1,0 +1,201 @@
+//! The `text` protocol: the message goes in, the artifact comes out, the exit status decides.
+
+use baton_core::model::{Artifact, Part, Role};
+use baton_core::task::Chunk;
+use tokio::io::AsyncReadExt as _;
+use tokio::process::ChildStdout;
+use tokio::time::Instant;
+
+use super::child::{Child, Spawner};
+use super::ending::Ending;
+use super::exit::How;
+use super::ladder::Rung;
+use super::outbox::Outbox;
+use super::settings::Settings;
+use super::stdio::{Stdin, Tail};
+use super::watchdog::{Watchdog, ending_of, later};
+use super::{ending, environ};
+use crate::runner::{Fact, Job, Signal, Signals};
+
+/// The one artifact that a `text` agent makes.
+pub const ARTIFACT_ID: &str = "output";
+
+/// Read at once from standard output; as much as a pipe holds by default.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Runs the command for one attempt.
+pub async fn run(settings: &Settings, spawner: &Spawner, job: Job) {
+    let mut outbox = Outbox::new(&job);
+    let mut spec = settings.spec.clone();
+    spec.env.extend(environ::of_task(&job));
+    let child = match spawner.spawn(&spec) {
+        Ok(child) => child,
+        Err(error) => return outbox.finish(ending::no_child(&job.agent, &error)).await,
+    };
+    Attempt::new(settings, job, child, outbox).run().await;
+}
+
+struct Attempt {
+    signals: Signals,
+    child: Child,
+    stdin: Stdin,
+    stdout: Option<ChildStdout>,
+    tail: Tail,
+    outbox: Outbox,
+    watchdog: Watchdog,
+    /// Bytes of standard output that are not a whole character yet, and what was read with them.
+    read: Vec<u8>,
+    begun: bool,
+    gone: Option<How>,
+}
+
+impl Attempt {
+    fn new(settings: &Settings, job: Job, mut child: Child, outbox: Outbox) -> Self {
+        let mut stdin = Stdin::new(child.stdin.take());
+        let newest = job.history.iter().rev().find(|message| message.role == Role::User);
+        stdin.queue(|out| {
+            if let Some(message) = newest {
+                out.extend_from_slice(message.joined_text().as_bytes());
+            }
+        });
+        stdin.end();
+        Self {
+            signals: job.signals,
+            stdin,
+            stdout: child.stdout.take(),
+            tail: Tail::new(child.stderr.take()),
+            outbox,
+            watchdog: Watchdog::new(job.deadline, settings.stall),
+            child,
+            read: Vec::new(),
+            begun: false,
+            gone: None,
+        }
+    }
+
+    async fn run(mut self) {
+        loop {
+            let now = Instant::now();
+            while let Some(rung) = self.watchdog.due(now) {
+                match rung {
+                    // There are no words for it.
+                    Rung::Cancel => {}
+                    Rung::Terminate => self.child.terminate(),
+                    Rung::Kill => self.child.kill(),
+                }
+            }
+            if self.is_over(now) {
+                return self.conclude().await;
+            }
+            if self.outbox.due().is_some_and(|due| due <= now) {
+                if let Some(ending) = ending_of(self.outbox.flush().await) {
+                    self.watchdog.end(ending, now);
+                }
+            } else {
+                self.wait().await;
+            }
+        }
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        let read = self.stdout.is_none() && !self.tail.is_open();
+        self.gone.is_some() && (read || self.watchdog.gave_up_streams(now))
+    }
+
+    async fn wait(&mut self) {
+        let wake_at = [self.watchdog.wake_at(), self.outbox.due()].into_iter().flatten().min();
+        tokio::select! {
+            read = read(&mut self.stdout, &mut self.read), if self.stdout.is_some() => self.hear(read),
+            () = self.tail.fill(), if self.tail.is_open() => {}
+            () = self.stdin.push(), if self.stdin.has_waiting() => {}
+            exit = self.child.exited(), if self.gone.is_none() => {
+                self.gone = Some(exit.how);
+                self.watchdog.child_gone(Instant::now());
+            }
+            signal = self.signals.next(), if !self.watchdog.is_lost() => self.obey(&signal),
+            () = later(wake_at) => {}
+        }
+    }
+
+    fn hear(&mut self, open: bool) {
+        let now = Instant::now();
+        self.watchdog.life(now);
+        if !open {
+            self.stdout = None;
+        }
+        let text = take_text(&mut self.read, !open);
+        if !text.is_empty() && self.watchdog.ending().is_none() {
+            self.outbox.push(self.chunk(text), now);
+            self.begun = true;
+        }
+    }
+
+    fn chunk(&self, text: String) -> Fact {
+        let artifact = Artifact {
+            artifact_id: ARTIFACT_ID.into(),
+            parts: vec![Part::text(text)],
+            ..Artifact::default()
+        };
+        Fact::Artifact(Chunk { artifact, append: self.begun, last_chunk: false })
+    }
+
+    fn obey(&mut self, signal: &Signal) {
+        let ending = match signal {
+            // There is no way in for it: standard input has ended. And a drain leaves time to finish.
+            Signal::Message(_) | Signal::Drain | Signal::Evict => return,
+            Signal::Cancel => Ending::Cancel,
+            Signal::Lost => {
+                self.outbox.clear();
+                Ending::Lost
+            }
+            Signal::Stop => Ending::Stop,
+        };
+        self.watchdog.end(ending, Instant::now());
+    }
+
+    async fn conclude(mut self) {
+        let tail = self.tail.text();
+        let how = self.gone.take().unwrap_or(How::WardenDied);
+        let fact = match (self.watchdog.ending(), how) {
+            (Some(ending), _) => ending.fact(&tail),
+            (None, How::Code(0)) => Some(Fact::Complete(None)),
+            (None, how) => Some(ending::unasked(&how, &tail)),
+        };
+        if let Some(fact) = fact {
+            self.outbox.finish(fact).await;
+        }
+    }
+}
+
+/// Reads what there is; says whether there may be more. May be dropped while it waits.
+async fn read(stdout: &mut Option<ChildStdout>, into: &mut Vec<u8>) -> bool {
+    let Some(pipe) = stdout else { return false };
+    into.reserve(READ_BYTES);
+    matches!(pipe.read_buf(into).await, Ok(count) if count > 0)
+}
+
+/// Takes the whole characters from what was read. What is no UTF-8 becomes U+FFFD; a character that may still be
+/// completed stays, unless it was the end.
+fn take_text(read: &mut Vec<u8>, is_end: bool) -> String {
+    let whole = if is_end { read.len() } else { whole_characters(read) };
+    let text = String::from_utf8_lossy(&read[..whole]).into_owned();
+    read.drain(..whole);
+    text
+}
+
+/// The length of `bytes` without a character at its end that has only begun.
+fn whole_characters(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        match std::str::from_utf8(&bytes[at..]) {
+            Ok(_) => return bytes.len(),
+            Err(error) => match error.error_len() {
+                Some(bad) => at += error.valid_up_to() + bad,
+                None => return at + error.valid_up_to(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

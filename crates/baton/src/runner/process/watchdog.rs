@@ -1,0 +1,143 @@
+//! The times of one attempt: its deadline, its child's silence, and the ladder once it must end. Performs nothing.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use baton_core::task::Reason;
+use baton_core::time::Timestamp;
+use tokio::time::{Instant, sleep_until};
+
+use super::ending::Ending;
+use super::ladder::{Ladder, Rung};
+use super::outbox::refused_words;
+use crate::runner::Refused;
+
+/// How long the streams of a child that is gone are read on. Nothing of its tree is left to hold them open; only a
+/// process that was handed a descriptor from inside can, and nobody waits for that one.
+const STREAMS_AFTER_EXIT: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub struct Watchdog {
+    deadline: Option<Instant>,
+    stall: Option<Duration>,
+    /// When the child was last heard of.
+    heard: Instant,
+    /// Silence is no fault while the owner is asked.
+    listening: bool,
+    ending: Option<Ending>,
+    ladder: Option<Ladder>,
+    /// When the streams of a child that is gone are given up.
+    streams_until: Option<Instant>,
+}
+
+impl Watchdog {
+    pub fn new(deadline: Option<Timestamp>, stall: Option<Duration>) -> Self {
+        let heard = Instant::now();
+        let deadline = deadline.map(|at| heard + at.since(wall_clock()));
+        Self { deadline, stall, heard, listening: true, ending: None, ladder: None, streams_until: None }
+    }
+
+    /// The child gave a sign of life.
+    pub fn life(&mut self, now: Instant) {
+        self.heard = now;
+    }
+
+    pub fn heard(&self) -> Instant {
+        self.heard
+    }
+
+    /// Whether the child's silence counts.
+    pub fn listen(&mut self, listening: bool, now: Instant) {
+        self.listening = listening;
+        self.heard = now;
+    }
+
+    pub fn child_gone(&mut self, now: Instant) {
+        self.streams_until = Some(now + STREAMS_AFTER_EXIT);
+    }
+
+    pub fn gave_up_streams(&self, now: Instant) -> bool {
+        self.streams_until.is_some_and(|until| until <= now)
+    }
+
+    pub fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.ending == Some(Ending::Lost)
+    }
+
+    /// The child must end, for this reason or a weightier one.
+    pub fn end(&mut self, ending: Ending, now: Instant) {
+        let was_urgent = self.ending.as_ref().is_some_and(Ending::is_urgent);
+        let ending = Ending::merge(self.ending.take(), ending);
+        if ending.is_urgent() && !was_urgent {
+            self.ladder = Some(Ladder::start_at_terminate(now));
+        } else if self.ladder.is_none() {
+            self.ladder = Some(Ladder::start(now));
+        }
+        self.ending = Some(ending);
+    }
+
+    /// The next rung that is due, of a ladder that a missed deadline or a long silence may just have begun.
+    pub fn due(&mut self, now: Instant) -> Option<Rung> {
+        if self.streams_until.is_some() {
+            return None;
+        }
+        if self.ending.is_none() {
+            if self.deadline.is_some_and(|at| at <= now) {
+                let words = "The task was not done by its deadline.";
+                self.end(Ending::fault(Reason::Deadline, words), now);
+            } else if let Some(stall) = self.stall.filter(|_| self.stall_at().is_some_and(|at| at <= now)) {
+                let words = format!("The agent was not heard of for {} s.", stall.as_secs_f32());
+                self.end(Ending::fault(Reason::Stalled, words), now);
+            }
+        }
+        self.ladder.as_mut()?.due(now)
+    }
+
+    /// When to look again.
+    pub fn wake_at(&self) -> Option<Instant> {
+        if self.streams_until.is_some() {
+            return self.streams_until;
+        }
+        match &self.ladder {
+            Some(ladder) => ladder.wake_at(),
+            None => [self.deadline, self.stall_at()].into_iter().flatten().min(),
+        }
+    }
+
+    fn stall_at(&self) -> Option<Instant> {
+        self.stall.filter(|_| self.listening).map(|stall| self.heard + stall)
+    }
+}
+
+/// What a report's result means for its attempt.
+pub fn ending_of(result: Result<(), Refused>) -> Option<Ending> {
+    match result {
+        // Of a cancellation the signal tells, and whatever else was said does not matter then.
+        Ok(()) | Err(Refused::Canceling) => None,
+        Err(Refused::Lost) => Some(Ending::Lost),
+        Err(Refused::Invalid(why)) => Some(Ending::fault(Reason::InvalidAgentResponse, refused_words(&why))),
+        Err(Refused::Unavailable) => {
+            tracing::error!("the store takes no reports, giving the attempt up");
+            Some(Ending::Lost)
+        }
+    }
+}
+
+/// Waits until `at`; for ever without a time.
+pub async fn later(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn wall_clock() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Where a node's parts are made and put together, and where it is stopped.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_store::sqlite::Sqlite;
+use baton_store::{OpenError, Store};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{error, info};
+
+use crate::access::{Authenticator, DevGuard};
+use crate::bindings::Doors;
+use crate::bindings::a2a::Cards;
+use crate::clock::Clock;
+use crate::config::settings::{self, Agent, Listen, Runner, Settings};
+use crate::net::{Bound, HttpListener, OperatorListener, TlsListener, UnixListener};
+use crate::runner::process;
+use crate::runner::process::child::Spawner;
+use crate::runner::process::spec::{Limits, Spec};
+use crate::service::Service;
+use crate::service::agents::Agents;
+use crate::service::hub::Hub;
+use crate::worker::dispatcher::{Dispatcher, LaneSettings};
+use crate::worker::{pruner, reaper};
+
+/// How long attempts may go on once the node is told to stop; then they are ended. With the kill ladder's seven seconds
+/// the whole stays below 25.
+const FINISH_WITHIN: Duration = Duration::from_secs(15);
+
+/// How long open connections may take to end once everything else has.
+const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Why a node does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    #[error("cannot read the store: {0}")]
+    Recovery(baton_store::Error),
+    #[error("cannot listen on {on}: {source}")]
+    Listen { on: String, source: io::Error },
+    #[error("cannot become the reaper of lost processes: {0}")]
+    Adopt(io::Error),
+}
+
+/// A node that serves.
+#[derive(Debug)]
+pub struct Node {
+    pub service: Service,
+    pub doors: Doors,
+    /// The URLs of its TCP listeners, in the order of the settings.
+    pub urls: Vec<String>,
+    pub socket: PathBuf,
+    store: Sqlite,
+    stop: CancellationToken,
+    loops: TaskTracker,
+    listeners: Vec<JoinHandle<io::Result<()>>>,
+}
+
+impl Node {
+    /// Opens the store, recovers what an earlier run left, and begins to listen. When this returns, the node answers.
+    pub async fn start(settings: Settings, clock: Clock) -> Result<Self, Error> {
+        let hub = Arc::new(Hub::default());
+        let sqlite = Sqlite::open(&settings.node.data_dir, Arc::clone(&hub) as _)?;
+        let store: Arc<dyn Store> = Arc::new(sqlite.clone());
+        let dispatcher = Arc::new(Dispatcher::new(Arc::clone(&store), Arc::clone(&hub), clock.clone()));
+        let lapsed = dispatcher.lapse_orphans().await.map_err(Error::Recovery)?;
+        if lapsed > 0 {
+            info!(attempts = lapsed, "ended the attempts of an earlier run; their tasks are tried again");
+        }
+        let service = Service {
+            store,
+            hub,
+            agents: Arc::new(Agents::default()),
+            dispatcher,
+            clock,
+            limits: Arc::new(settings.limits.clone()),
+            draining: CancellationToken::new(),
+            revocations: tokio::sync::watch::Sender::default(),
+        };
+        let (bound, socket) = bind(&settings).await?;
+        let urls: Vec<String> = bound.iter().filter_map(Bound::url).collect();
+        let base = settings.node.public_url.clone().or_else(|| urls.first().cloned());
+        let cards = Cards::new(
+            base.unwrap_or_else(|| "http://localhost".to_owned()),
+            settings.node.dev,
+            service.now(),
+        );
+        let authenticator = Authenticator::new(Arc::clone(&service.store), settings.node.dev);
+        let doors = Doors::new(service.clone(), authenticator, DevGuard::new(settings.node.dev), cards);
+        add_agents(&service, settings);
+        let stop = CancellationToken::new();
+        let loops = TaskTracker::new();
+        loops.spawn(reaper::run(service.clone(), stop.clone()));
+        loops.spawn(pruner::run(service.clone(), stop.clone()));
+        let router = doors.clone().router();
+        let listeners =
+            bound.into_iter().map(|bound| loops.spawn(bound.serve(router.clone(), stop.clone()))).collect();
+        Ok(Self { service, doors, urls, socket, store: sqlite, stop, loops, listeners })
+    }
+
+    /// Drains: refuses new work, lets attempts finish for a while, ends them, and closes the store.
+    pub async fn stop(self) {
+        info!("draining");
+        self.service.draining.cancel();
+        self.service.dispatcher.stop(FINISH_WITHIN).await;
+        self.stop.cancel();
+        self.loops.close();
+        if tokio::time::timeout(CLOSE_WITHIN, self.loops.wait()).await.is_err() {
+            self.listeners.iter().for_each(JoinHandle::abort);
+        }
+        self.store.close().await;
+        info!("stopped");
+    }
+
+    /// Waits until a listener fails, which none does by itself.
+    pub async fn failed(&mut self) {
+        let Some(first) = self.listeners.first_mut() else { return std::future::pending().await };
+        match first.await {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => error!(error = %why, "a listener failed"),
+            Err(why) => error!(error = %why, "a listener failed"),
+        }
+    }
+}
+
+/// Takes on the agents of the settings, in place of those that are there.
+fn add_agents(service: &Service, settings: Settings) {
+    let default = settings.node.default_agent;
+    for agent in settings.agents.values() {
+        if let Some(lane) = lane(agent) {
+            service.dispatcher.add(agent.name.clone(), lane);
+        }
+    }
+    service.agents.replace(settings.agents.into_values(), default);
+}
+
+fn lane(agent: &Agent) -> Option<LaneSettings> {
+    match &agent.runner {
+        Runner::Echo => None,
+        Runner::Process(settings) => Some(LaneSettings {
+            runner: Arc::new(process::Process::new(process_settings(settings), Spawner::new())),
+            concurrency: settings.concurrency,
+            deadline: settings.deadline,
+        }),
+    }
+}
+
+/// The process runner's own settings, from the configuration's.
+fn process_settings(agent: &settings::Process) -> process::settings::Settings {
+    let protocol = match agent.protocol {
+        settings::Protocol::Text => process::settings::Protocol::Text,
+        settings::Protocol::Jsonl => process::settings::Protocol::Jsonl,
+    };
+    let limits = Limits {
+        open_files: agent.rlimits.files,
+        processes: agent.rlimits.processes,
+        memory_bytes: agent.rlimits.memory,
+        file_bytes: agent.rlimits.file_size,
+        cpu_seconds: agent.rlimits.cpu_seconds,
+    };
+    let spec = Spec {
+        command: agent.command.clone(),
+        dir: agent.dir.clone(),
+        env: agent.env.clone().into_iter().collect(),
+        user: agent.user.clone(),
+        limits,
+    };
+    let mut settings = process::settings::Settings::new(protocol, spec);
+    settings.idle = agent.idle;
+    settings.ready_within = agent.ready_within;
+    settings.stall = agent.stall;
+    settings.warm = settings.warm.max(agent.concurrency);
+    settings
+}
+
+async fn bind(settings: &Settings) -> Result<(Vec<Bound>, PathBuf), Error> {
+    let mut bound = Vec::with_capacity(settings.node.listen.len() + 1);
+    for listen in &settings.node.listen {
+        bound.push(
+            listen_on(listen).await.map_err(|source| Error::Listen { on: listen.to_string(), source })?,
+        );
+    }
+    let socket = settings.node.data_dir.join("baton.sock");
+    let operator = OperatorListener::bind(&socket)
+        .map_err(|source| Error::Listen { on: format!("unix://{}", socket.display()), source })?;
+    bound.push(Bound::Operator(operator));
+    Ok((bound, socket))
+}
+
+async fn listen_on(listen: &Listen) -> io::Result<Bound> {
+    Ok(match listen {
+        Listen::Http(at) => Bound::Http(HttpListener::bind(*at).await?),
+        Listen::Https { at, certificate, key } => {
+            Bound::Https(TlsListener::bind(*at, certificate, key).await?)
+        }
+        Listen::Unix(path) => Bound::Unix(UnixListener::bind(path, 0o660)?),
+    })
+}

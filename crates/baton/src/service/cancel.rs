@@ -1,0 +1,31 @@
+//! Asking for a task's end, and waiting a moment for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_core::task::{Input, Refusal, Snapshot};
+use baton_store::{By, Verb};
+
+use super::{Error, Scope, Service, parse_id};
+
+/// How long CancelTask waits for the end before it answers with the task as it stands.
+pub const CANCEL_WAIT: Duration = Duration::from_secs(10);
+
+impl Service {
+    pub async fn cancel(&self, scope: &Scope, id: &str) -> Result<Arc<Snapshot>, Error> {
+        scope.allow(Verb::Cancel)?;
+        self.cancel_by(scope.by(), id).await
+    }
+
+    /// As [`Service::cancel`], for the operator too.
+    pub async fn cancel_by(&self, by: By, id: &str) -> Result<Arc<Snapshot>, Error> {
+        let id = parse_id(id)?;
+        let watch = self.hub.watch(id);
+        let applied = match self.apply(by, id, vec![Input::CancelRequested]).await {
+            Err(baton_store::Error::Refused(Refusal::Terminal(_))) => return Err(Error::TaskNotCancelable),
+            other => other?,
+        };
+        let known = self.settled(watch, applied.known, CANCEL_WAIT, |task| task.state.is_terminal()).await;
+        self.whole(known).await
+    }
+}

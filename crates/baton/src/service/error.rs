@@ -1,0 +1,77 @@
+//! Why a use case did not do what was asked.
+
+use baton_core::model::Violation;
+use baton_core::task::Refusal;
+
+/// What a door turns into a fault. The texts are for logs; what a caller reads is the fault's.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Unknown, or another's: the same.
+    #[error("task not found")]
+    TaskNotFound,
+    #[error("task cannot be cancelled any more")]
+    TaskNotCancelable,
+    /// Not possible with this agent or in this state; the text says why.
+    #[error("{0}")]
+    Unsupported(&'static str),
+    #[error("push notifications are not supported")]
+    PushNotSupported,
+    #[error("{}: {}", .0.field, .0.description)]
+    Invalid(Violation),
+    #[error("the agent is not known")]
+    AgentNotFound,
+    #[error("no valid credentials")]
+    Unauthenticated,
+    #[error("the grant does not allow '{0}'")]
+    Forbidden(&'static str),
+    #[error("too many open streams")]
+    TooManyStreams,
+    /// For now; the caller may try again.
+    #[error("not available: {0}")]
+    Unavailable(String),
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl Error {
+    pub fn invalid(field: &str, description: impl Into<String>) -> Self {
+        Self::Invalid(Violation::new(field, description))
+    }
+}
+
+impl From<baton_store::Error> for Error {
+    fn from(why: baton_store::Error) -> Self {
+        use baton_store::Error as Store;
+        match why {
+            Store::NotFound => Self::TaskNotFound,
+            Store::Refused(refusal) => refusal.into(),
+            Store::KeyReused => {
+                Self::invalid("message", "this idempotency key was used for another message; use a new key")
+            }
+            Store::GrantInactive => Self::Unauthenticated,
+            Store::Unavailable(why) => Self::Unavailable(why),
+            Store::Corrupt(why) => Self::Internal(why),
+        }
+    }
+}
+
+/// What the state machine's refusals mean to an owner. A holder's reports have their own reading.
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Answered => Self::TaskNotFound,
+            Refusal::Terminal(_) => {
+                Self::Unsupported("the task is over: send a new message without a taskId")
+            }
+            Refusal::NotWhileWorking => Self::Unsupported("this agent takes no message while it works"),
+            Refusal::CancelRequested => Self::Unsupported("the task is being cancelled"),
+            Refusal::TooManyEvents => Self::Unsupported("the task has as many events as a task may have"),
+            Refusal::StaleAttempt
+            | Refusal::AlreadyClaimed
+            | Refusal::NotYet
+            | Refusal::Waiting
+            | Refusal::UnknownArtifact
+            | Refusal::ArtifactsTooLarge => Self::Internal(refusal.to_string()),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Who is told of a commit. The log is the truth: what is kept here is only what was committed last, for those who
+//! watch; whoever is behind reads the store.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use baton_core::ident::{AgentName, TaskId};
+use baton_core::task::{Event, Nudge};
+use baton_store::{Committed, Known, Observer};
+use tokio::sync::{Notify, watch};
+
+/// Events of a watched task that stay in memory; a reader that is further behind goes to the store.
+const TAIL: usize = 256;
+
+/// The meeting place of commits and those who wait for them.
+#[derive(Debug, Default)]
+pub struct Hub {
+    watched: Mutex<HashMap<TaskId, Arc<Channel>>>,
+    ready: Mutex<HashMap<AgentName, Arc<Notify>>>,
+}
+
+#[derive(Debug)]
+struct Channel {
+    newest: watch::Sender<Option<Known>>,
+    tail: Mutex<VecDeque<Arc<Event>>>,
+}
+
+/// One who watches a task. The last to go takes the task's channel along.
+#[derive(Debug)]
+pub struct Watch {
+    hub: Arc<Hub>,
+    id: TaskId,
+    channel: Arc<Channel>,
+    newest: watch::Receiver<Option<Known>>,
+}
+
+impl Hub {
+    /// Watches a task from now on. Watch first, then read: what is committed in between is seen by both.
+    pub fn watch(self: &Arc<Self>, id: TaskId) -> Watch {
+        let channel = Arc::clone(self.watched().entry(id).or_insert_with(|| {
+            let tail = Mutex::new(VecDeque::new());
+            Arc::new(Channel { newest: watch::Sender::new(None), tail })
+        }));
+        let newest = channel.newest.subscribe();
+        Watch { hub: Arc::clone(self), id, channel, newest }
+    }
+
+    /// Woken when an agent has something to be claimed.
+    pub fn ready(&self, agent: &AgentName) -> Arc<Notify> {
+        Arc::clone(lock(&self.ready).entry(agent.clone()).or_default())
+    }
+
+    /// Tasks that somebody watches.
+    pub fn len(&self) -> usize {
+        self.watched().len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn watched(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<Channel>>> {
+        lock(&self.watched)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Observer for Hub {
+    fn committed(&self, commits: &[Committed]) {
+        let watched = self.watched();
+        for commit in commits {
+            if let Some(channel) = watched.get(&commit.known.task().id) {
+                channel.take(commit);
+            }
+        }
+        drop(watched);
+        let ready = lock(&self.ready);
+        for nudge in commits.iter().flat_map(|commit| &commit.nudges) {
+            if let Nudge::Ready(agent) = nudge
+                && let Some(notify) = ready.get(agent)
+            {
+                notify.notify_one();
+            }
+        }
+    }
+}
+
+impl Channel {
+    fn take(&self, commit: &Committed) {
+        let mut tail = lock(&self.tail);
+        tail.extend(commit.events.iter().cloned());
+        let extra = tail.len().saturating_sub(TAIL);
+        tail.drain(..extra);
+        drop(tail);
+        self.newest.send_replace(Some(commit.known.clone()));
+    }
+}
+
+impl Watch {
+    /// Waits for the next commit of the task; at once where one was missed since the last call.
+    pub async fn changed(&mut self) {
+        self.newest.changed().await.expect("this watch holds the sender");
+    }
+
+    /// The task as the newest commit since this channel was opened left it.
+    pub fn newest(&self) -> Option<Known> {
+        self.newest.borrow().clone()
+    }
+
+    /// All events after `seq` that were committed so far, or `None` where not all of them are in memory.
+    pub fn after(&self, seq: u64) -> Option<Vec<Arc<Event>>> {
+        let tail = lock(&self.channel.tail);
+        let first = tail.front()?.seq;
+        (first <= seq + 1).then(|| tail.iter().filter(|event| event.seq > seq).cloned().collect())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut watched = self.hub.watched();
+        // The map's own reference and this one: nobody else watches.
+        if Arc::strong_count(&self.channel) == 2 {
+            watched.remove(&self.id);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Pages of a caller's tasks with one agent.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use baton_core::ident::{AgentName, ContextId, TaskId};
+use baton_core::model::TaskState;
+use baton_core::task::Snapshot;
+use baton_core::time::Timestamp;
+use baton_store::{ListAllQuery, ListQuery, Position, Verb};
+
+use super::{Error, Scope, Service};
+
+/// Tasks on a page where the caller names no number.
+pub const PAGE: usize = 50;
+
+/// The most tasks on a page.
+pub const PAGE_MOST: usize = 100;
+
+/// What to list; everything optional.
+#[derive(Clone, Debug, Default)]
+pub struct List {
+    pub context: Option<String>,
+    pub state: Option<TaskState>,
+    pub since: Option<Timestamp>,
+    /// 1..=100.
+    pub size: Option<usize>,
+    pub page_token: Option<String>,
+}
+
+/// A page and what is needed to go on.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    pub tasks: Vec<Arc<Snapshot>>,
+    /// Empty on the last page.
+    pub next_page_token: String,
+    pub size: usize,
+    pub total: u64,
+}
+
+impl Service {
+    pub async fn list(&self, scope: &Scope, list: List) -> Result<Listed, Error> {
+        scope.allow(Verb::Read)?;
+        let size = list.size.unwrap_or(PAGE);
+        let after = list.page_token.as_deref().map(read_token).transpose()?;
+        // A text that can be no context of ours matches nothing.
+        let context = match list.context.as_deref().map(ContextId::parse) {
+            Some(Err(_)) => {
+                return Ok(Listed { tasks: Vec::new(), next_page_token: String::new(), size, total: 0 });
+            }
+            Some(Ok(context)) => Some(context),
+            None => None,
+        };
+        let query = ListQuery {
+            agent: scope.agent.name().clone(),
+            owner: scope.owner().clone(),
+            context,
+            state: list.state.filter(|state| *state != TaskState::Unspecified),
+            since: list.since,
+            after,
+            size,
+        };
+        let page = self.store.list(query).await?;
+        let next_page_token = page.next.map(write_token).unwrap_or_default();
+        Ok(Listed { tasks: page.tasks, next_page_token, size, total: page.total })
+    }
+}
+
+/// What of all tasks to list, for the operator; everything optional.
+#[derive(Clone, Debug, Default)]
+pub struct ListAll {
+    pub agent: Option<AgentName>,
+    pub state: Option<TaskState>,
+    /// 1..=100.
+    pub size: Option<usize>,
+    pub page_token: Option<String>,
+}
+
+impl Service {
+    /// Tasks of every owner.
+    pub async fn list_all(&self, list: ListAll) -> Result<Listed, Error> {
+        let size = list.size.unwrap_or(PAGE);
+        if !(1..=PAGE_MOST).contains(&size) {
+            return Err(Error::invalid("pageSize", format!("is a number from 1 to {PAGE_MOST}")));
+        }
+        let after = list.page_token.as_deref().map(read_token).transpose()?;
+        let query = ListAllQuery { agent: list.agent, state: list.state, after, size };
+        let page = self.store.list_all(query).await?;
+        let next_page_token = page.next.map(write_token).unwrap_or_default();
+        Ok(Listed { tasks: page.tasks, next_page_token, size, total: page.total })
+    }
+}
+
+/// A position as an opaque text. It opens nothing: what a page shows is scoped anew each time.
+fn write_token(position: Position) -> String {
+    let mut bytes = [0; 24];
+    bytes[..8].copy_from_slice(&position.at.as_millis().to_be_bytes());
+    bytes[8..].copy_from_slice(position.id.as_bytes());
+    BASE64_URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn read_token(text: &str) -> Result<Position, Error> {
+    let wrong =
+        || Error::invalid("pageToken", "is not one that this server gave out; begin again without it");
+    let bytes: [u8; 24] =
+        BASE64_URL_SAFE_NO_PAD.decode(text).ok().and_then(|bytes| bytes.try_into().ok()).ok_or_else(wrong)?;
+    let (at, id) = bytes.split_at(8);
+    Ok(Position {
+        at: Timestamp::from_millis(i64::from_be_bytes(at.try_into().map_err(|_| wrong())?)),
+        id: TaskId::from_bytes(id.try_into().map_err(|_| wrong())?),
+    })
+}

@@ -1,0 +1,21 @@
+//! Reading one task.
+
+use std::sync::Arc;
+
+use baton_core::task::Snapshot;
+use baton_store::{By, Verb};
+
+use super::{Error, Scope, Service, parse_id};
+
+impl Service {
+    /// The task of this id, where it is the caller's.
+    pub async fn load(&self, scope: &Scope, id: &str) -> Result<Arc<Snapshot>, Error> {
+        scope.allow(Verb::Read)?;
+        self.load_by(&scope.by(), id).await
+    }
+
+    /// As [`Service::load`], for the operator too.
+    pub async fn load_by(&self, by: &By, id: &str) -> Result<Arc<Snapshot>, Error> {
+        self.store.find(by, parse_id(id)?).await?.ok_or(Error::TaskNotFound)
+    }
+}

@@ -1,0 +1,102 @@
+//! The use cases, free of any protocol: doors parse, call one of these, and encode.
+
+pub mod agents;
+pub mod cancel;
+pub mod error;
+pub mod follow;
+pub mod grants;
+pub mod hub;
+pub mod list;
+pub mod load;
+pub mod send;
+
+use std::sync::Arc;
+
+use baton_core::ident::{AgentName, Owner, TaskId};
+use baton_core::task::Input;
+use baton_core::time::Timestamp;
+use baton_store::{Applied, By, Op, Store, Verb};
+use tokio_util::sync::CancellationToken;
+
+use crate::access::Caller;
+use crate::clock::{Clock, new_id};
+use crate::config::settings::Limits;
+use crate::worker::dispatcher::Dispatcher;
+use agents::{Agents, Entry};
+pub use error::Error;
+use hub::Hub;
+
+/// What every use case works with. One per node, cheap to clone.
+#[derive(Clone)]
+pub struct Service {
+    pub store: Arc<dyn Store>,
+    pub hub: Arc<Hub>,
+    pub agents: Arc<Agents>,
+    pub dispatcher: Arc<Dispatcher>,
+    pub clock: Clock,
+    pub limits: Arc<Limits>,
+    /// The node is draining: no new work, and those who wait get what there is.
+    pub draining: CancellationToken,
+    /// Counts revoked grants: whoever serves one for long looks again.
+    pub revocations: tokio::sync::watch::Sender<u64>,
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service").field("agents", &self.agents).finish_non_exhaustive()
+    }
+}
+
+/// A caller at one agent's door.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    pub agent: Arc<Entry>,
+    pub caller: Caller,
+}
+
+impl Scope {
+    pub fn by(&self) -> By {
+        By::Owner(self.agent.name().clone(), self.owner().clone())
+    }
+
+    pub const fn owner(&self) -> &Owner {
+        &self.caller.owner
+    }
+
+    /// Refuses what the grant does not say.
+    pub fn allow(&self, verb: Verb) -> Result<(), Error> {
+        if self.caller.allows(verb) { Ok(()) } else { Err(Error::Forbidden(verb.as_str())) }
+    }
+}
+
+impl Service {
+    /// The agent of this name as this caller may know it. An agent that the caller has no grant for and that is not
+    /// published answers as one that is not there.
+    pub fn scope(&self, name: &AgentName, caller: Caller) -> Result<Scope, Error> {
+        let agent = self.agents.find(name).ok_or(Error::AgentNotFound)?;
+        if caller.reaches(name) {
+            return Ok(Scope { agent, caller });
+        }
+        Err(if agent.settings.publish { Error::Forbidden("agent") } else { Error::AgentNotFound })
+    }
+
+    /// Applies inputs to one task and answers after the commit.
+    pub async fn apply(
+        &self,
+        by: By,
+        task: TaskId,
+        inputs: Vec<Input>,
+    ) -> Result<Applied, baton_store::Error> {
+        let op = Op { id: new_id(), task, by, create: None, inputs, now: self.clock.now(), repeat: false };
+        self.store.apply(op).await
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+/// The id that a client wrote, where it can be one of ours.
+fn parse_id(text: &str) -> Result<TaskId, Error> {
+    TaskId::parse(text).ok_or(Error::TaskNotFound)
+}

@@ -1,0 +1,231 @@
+//! A message comes in: a new task, or a turn of one.
+
+use std::sync::Arc;
+
+use baton_core::ident::{ContextId, TaskId};
+use baton_core::json::Object;
+use baton_core::model::{Message, Role, StreamResponse};
+use baton_core::task::{Holder, HolderKind, Input, New, Request, Snapshot, State, Task};
+use baton_store::{Applied, By, Create, Idempotency, Op, Verb};
+use sha2::{Digest as _, Sha256};
+
+use super::follow::{Events, Follow};
+use super::hub::Watch;
+use super::{Error, Scope, Service, parse_id};
+use crate::clock::new_id;
+use crate::runner::echo;
+use crate::worker::dispatcher::Slot;
+
+/// A message and how it is to be treated.
+#[derive(Clone, Debug)]
+pub struct Send {
+    pub message: Message,
+    pub accepted_output_modes: Vec<String>,
+    pub metadata: Option<Object>,
+    pub return_immediately: bool,
+    /// The same key and message give the same task for 24 hours.
+    pub idempotency_key: Option<String>,
+}
+
+/// What a send came to.
+#[derive(Clone, Debug)]
+pub enum Sent {
+    Task(Arc<Snapshot>),
+    /// The agent answered with a direct Message.
+    Message(Arc<Message>),
+}
+
+/// What was committed, and the watch that began before it.
+struct Handed {
+    watch: Watch,
+    applied: Applied,
+}
+
+impl Service {
+    /// SendMessage: waits until the task settles, or returns at once where that is asked for.
+    pub async fn send(&self, scope: &Scope, send: Send) -> Result<Sent, Error> {
+        let at_once = send.return_immediately;
+        let Handed { watch, applied } = self.hand_in(scope, send, at_once).await?;
+        if at_once {
+            return Ok(Sent::Task(self.whole(applied.known).await?));
+        }
+        // Its own message leaves no task settled, so that a settled state is always a later one.
+        let settled = |task: &Task| task.state.is_settled();
+        let known = self.settled(watch, applied.known, self.limits.send_wait, settled).await;
+        let snapshot = self.whole(known).await?;
+        if snapshot.task.state == State::Answered {
+            let (_, reply) =
+                snapshot.messages.last().ok_or_else(|| Error::Internal("no reply".to_owned()))?;
+            return Ok(Sent::Message(Arc::clone(reply)));
+        }
+        Ok(Sent::Task(snapshot))
+    }
+
+    /// SendStreamingMessage: the task as it was handed in, then its events to the end or to a question.
+    pub async fn stream(&self, scope: &Scope, send: Send) -> Result<Follow, Error> {
+        if !scope.agent.settings.streaming {
+            return Err(Error::Unsupported("this agent does not stream"));
+        }
+        let shown = !scope.agent.policy.replies;
+        let Handed { watch, applied } = self.hand_in(scope, send, shown).await?;
+        let created = applied.events.first().is_some_and(|event| event.seq == 1);
+        let snapshot = self.whole(applied.known).await?;
+        let (id, seq) = (snapshot.task.id, snapshot.task.seq);
+        let (task, after) =
+            if created { (snapshot.at_submission(), 1) } else { (snapshot.object(None, true), seq) };
+        let mut events = Events::new(Arc::clone(&self.store), watch, id, after, seq);
+        if !created && snapshot.task.state.is_terminal() {
+            events.finish();
+        }
+        let mut first = Some((after, StreamResponse::Task(task)));
+        if created && !shown {
+            first = self.first_of(&mut events, first).await?;
+        }
+        let context_id = snapshot.task.context_id.to_string();
+        Ok(Follow { first, events, context_id, until_input: true, from: after })
+    }
+
+    /// An agent that may reply shows nothing before its first event: where that is a reply, the stream is that message.
+    async fn first_of(
+        &self,
+        events: &mut Events,
+        task: Option<(u64, StreamResponse)>,
+    ) -> Result<Option<(u64, StreamResponse)>, Error> {
+        let replied = tokio::select! {
+            replied = events.reply() => replied?,
+            () = self.draining.cancelled() => None,
+        };
+        Ok(replied.map_or(task, |(seq, message)| {
+            events.finish();
+            Some((seq, StreamResponse::Message(message)))
+        }))
+    }
+
+    /// Commits the message. Everything that could be refused is refused before anything is written.
+    async fn hand_in(&self, scope: &Scope, send: Send, shown: bool) -> Result<Handed, Error> {
+        scope.allow(Verb::Send)?;
+        if self.draining.is_cancelled() {
+            return Err(Error::Unavailable("the node is shutting down".to_owned()));
+        }
+        send.message.check().map_err(|violation| Error::Invalid(violation.within("message")))?;
+        if send.message.role != Role::User {
+            return Err(Error::invalid("message.role", "a message to an agent has the role ROLE_USER"));
+        }
+        match send.message.task_id.as_deref().map(parse_id).transpose()? {
+            Some(task) => self.follow_up(scope, send, task).await,
+            None => self.create(scope, send, shown).await,
+        }
+    }
+
+    async fn create(&self, scope: &Scope, send: Send, shown: bool) -> Result<Handed, Error> {
+        let id = TaskId::new(new_id());
+        let (agent, owner) = (scope.agent.name().clone(), scope.owner().clone());
+        let digest = send.idempotency_key.as_ref().map(|_| digest(&send.message)).transpose()?;
+        let context_id = match &send.message.context_id {
+            Some(context) => ContextId::parse(context)
+                .map_err(|why| Error::invalid("message.contextId", why.to_string()))?,
+            None => {
+                ContextId::parse(&new_id().to_string()).map_err(|why| Error::Internal(why.to_string()))?
+            }
+        };
+        let message = Message {
+            task_id: Some(id.to_string()),
+            context_id: Some(context_id.to_string()),
+            ..send.message
+        };
+        let request = Request { accepted_output_modes: send.accepted_output_modes, metadata: send.metadata };
+        let message = Arc::new(message);
+        let new = New {
+            id,
+            agent,
+            owner,
+            context_id,
+            policy: scope.agent.policy.clone(),
+            request,
+            message: Arc::clone(&message),
+            deadline: None,
+            shown,
+        };
+        let idempotency = send.idempotency_key.zip(digest).map(|(key, digest)| Idempotency { key, digest });
+        let slot = self.dispatcher.reserve(scope.agent.name());
+        let inputs = self.first_inputs(scope, &message, slot.as_ref());
+        let op = Op {
+            id: new_id(),
+            task: id,
+            by: scope.by(),
+            create: Some(Create { new, idempotency }),
+            inputs,
+            now: self.now(),
+            repeat: false,
+        };
+        let watch = self.hub.watch(id);
+        let applied = self.commit(op, slot).await?;
+        let found = applied.known.task().id;
+        let watch = if found == id { watch } else { self.hub.watch(found) };
+        Ok(Handed { watch, applied })
+    }
+
+    /// What happens to a new task in the commit that creates it: an inline agent's whole work, or the claim of a runner
+    /// that is free now.
+    fn first_inputs(&self, scope: &Scope, message: &Message, slot: Option<&Slot>) -> Vec<Input> {
+        if !scope.agent.is_inline() && slot.is_none() {
+            return Vec::new();
+        }
+        let holder = Holder { kind: HolderKind::Node, name: self.dispatcher.boot().into() };
+        let mut inputs = vec![Input::Claimed { holder, lease_until: None }];
+        if scope.agent.is_inline() {
+            inputs.extend(echo::answer(message));
+        }
+        inputs
+    }
+
+    /// Applies the operation and starts what it claimed, whoever still listens: a caller that goes away in the middle
+    /// leaves no task behind that nobody works on.
+    async fn commit(&self, op: Op, slot: Option<Slot>) -> Result<Applied, Error> {
+        let Some(slot) = slot else { return Ok(self.store.apply(op).await?) };
+        let (store, dispatcher) = (Arc::clone(&self.store), Arc::clone(&self.dispatcher));
+        let work = async move {
+            let applied = store.apply(op).await?;
+            if !applied.repeated {
+                dispatcher.start(&applied.known, slot);
+            }
+            Ok::<_, Error>(applied)
+        };
+        self.dispatcher.spawn(work).await.map_err(|why| Error::Internal(why.to_string()))?
+    }
+
+    async fn follow_up(&self, scope: &Scope, send: Send, id: TaskId) -> Result<Handed, Error> {
+        let watch = self.hub.watch(id);
+        let applied = self.add_message(&scope.by(), id, send.message).await?;
+        Ok(Handed { watch, applied })
+    }
+
+    /// A follow-up in the owner's name, from the operator.
+    pub async fn message_by(&self, by: &By, id: &str, message: Message) -> Result<Arc<Snapshot>, Error> {
+        message.check().map_err(|violation| Error::Invalid(violation.within("message")))?;
+        let applied = self.add_message(by, parse_id(id)?, message).await?;
+        self.whole(applied.known).await
+    }
+
+    async fn add_message(&self, by: &By, id: TaskId, message: Message) -> Result<Applied, Error> {
+        let snapshot = self.store.find(by, id).await?.ok_or(Error::TaskNotFound)?;
+        let context_id = &snapshot.task.context_id;
+        if message.context_id.as_deref().is_some_and(|said| said != context_id.as_str()) {
+            return Err(Error::invalid("message.contextId", "is not the context of this task; leave it out"));
+        }
+        let message = Message {
+            task_id: Some(id.to_string()),
+            context_id: Some(context_id.to_string()),
+            role: Role::User,
+            ..message
+        };
+        let inputs = vec![Input::Messaged { message: Arc::new(message) }];
+        Ok(self.apply(by.clone(), id, inputs).await?)
+    }
+}
+
+/// SHA-256 of the parsed message, whatever its spelling was.
+fn digest(message: &Message) -> Result<[u8; 32], Error> {
+    let text = serde_json::to_vec(message).map_err(|why| Error::Internal(why.to_string()))?;
+    Ok(Sha256::digest(text).into())
+}

@@ -1,0 +1,259 @@
+//! Gives ready tasks to runners: claims as many as an agent has slots, oldest first, and starts an attempt for each.
+
+mod attempt;
+mod report;
+mod signals;
+mod slots;
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use baton_core::ident::AgentName;
+use baton_core::task::{Holder, HolderKind, Input, LeaseLoss};
+use baton_store::{By, Claim, Known, Op, Store};
+use futures_util::StreamExt as _;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{debug, error, info};
+
+use crate::clock::{Clock, new_id};
+use crate::runner::Runner;
+use crate::service::hub::Hub;
+pub use slots::Slot;
+use slots::Slots;
+
+/// Longest time between two looks for work that nobody announced.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Shortest time between two looks for a task that is due but could not be claimed.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Attempts of an earlier boot that are ended at a time.
+const ORPHANS: usize = 256;
+
+/// How far the node is in stopping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Open,
+    /// Nothing new is started.
+    Draining,
+    /// What runs is ended now.
+    Stopping,
+}
+
+/// The one who starts attempts. Shared by all.
+pub struct Dispatcher {
+    store: Arc<dyn Store>,
+    hub: Arc<Hub>,
+    clock: Clock,
+    boot: String,
+    lanes: RwLock<HashMap<AgentName, Arc<Lane>>>,
+    phase: watch::Sender<Phase>,
+    running: TaskTracker,
+}
+
+/// How one agent's attempts are run.
+pub struct LaneSettings {
+    pub runner: Arc<dyn Runner>,
+    /// Attempts at the same time.
+    pub concurrency: usize,
+    /// How long one attempt may take.
+    pub deadline: Option<Duration>,
+}
+
+/// One agent's runner and slots.
+struct Lane {
+    agent: AgentName,
+    runner: Arc<dyn Runner>,
+    deadline: Option<Duration>,
+    slots: Slots,
+    stop: CancellationToken,
+}
+
+impl std::fmt::Debug for LaneSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LaneSettings").field("concurrency", &self.concurrency).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Dispatcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dispatcher").field("boot", &self.boot).finish_non_exhaustive()
+    }
+}
+
+impl Dispatcher {
+    pub fn new(store: Arc<dyn Store>, hub: Arc<Hub>, clock: Clock) -> Self {
+        Self {
+            store,
+            hub,
+            clock,
+            boot: new_id().to_string(),
+            lanes: RwLock::default(),
+            phase: watch::Sender::new(Phase::Open),
+            running: TaskTracker::new(),
+        }
+    }
+
+    /// This run of the node; attempts of others are lost.
+    pub fn boot(&self) -> &str {
+        &self.boot
+    }
+
+    /// Attempts that are under way.
+    pub fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Takes on an agent, in place of one of the same name: attempts under way stay with the runner that they began with.
+    pub fn add(self: &Arc<Self>, agent: AgentName, settings: LaneSettings) {
+        let LaneSettings { runner, concurrency, deadline } = settings;
+        let lane = Arc::new(Lane {
+            agent: agent.clone(),
+            runner,
+            deadline,
+            slots: Slots::new(concurrency),
+            stop: CancellationToken::new(),
+        });
+        let old = self.lanes.write().unwrap_or_else(PoisonError::into_inner).insert(agent, Arc::clone(&lane));
+        if let Some(old) = old {
+            old.stop.cancel();
+        }
+        let dispatcher = Arc::clone(self);
+        self.running.spawn(async move { dispatcher.run(&lane).await });
+    }
+
+    /// Lets an agent go; its tasks wait.
+    pub fn remove(&self, agent: &AgentName) {
+        if let Some(lane) = self.lanes.write().unwrap_or_else(PoisonError::into_inner).remove(agent) {
+            lane.stop.cancel();
+        }
+    }
+
+    /// A free slot of an agent, where no older task waits for it.
+    pub fn reserve(&self, agent: &AgentName) -> Option<Slot> {
+        if *self.phase.borrow() != Phase::Open {
+            return None;
+        }
+        self.lane(agent)?.slots.reserve()
+    }
+
+    /// Starts the attempt that a commit opened.
+    pub fn start(self: &Arc<Self>, known: &Known, slot: Slot) {
+        let Some(lane) = self.lane(&known.task().agent) else { return };
+        let (dispatcher, known) = (Arc::clone(self), known.clone());
+        self.running.spawn(async move { attempt::work(&dispatcher, &lane, known, slot).await });
+    }
+
+    /// Runs something to its end, whoever waits for it.
+    pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+        self.running.spawn(work)
+    }
+
+    /// Ends the attempts of earlier runs of this node: whoever worked on them is gone.
+    pub async fn lapse_orphans(&self) -> Result<usize, baton_store::Error> {
+        let mut lapsed = 0;
+        loop {
+            let orphans = self.store.orphaned(&self.boot, ORPHANS).await?;
+            if orphans.is_empty() {
+                return Ok(lapsed);
+            }
+            lapsed += orphans.len();
+            let ended = futures_util::stream::iter(orphans).map(|(task, attempt)| {
+                let input = Input::LeaseLapsed { attempt, loss: LeaseLoss::NodeDied };
+                let op = Op {
+                    id: new_id(),
+                    task,
+                    by: By::Node,
+                    create: None,
+                    inputs: vec![input],
+                    now: self.clock.now(),
+                    repeat: false,
+                };
+                self.store.apply(op)
+            });
+            let results: Vec<_> = ended.buffer_unordered(ORPHANS).collect().await;
+            if let Some(Err(why)) = results.into_iter().find(Result::is_err) {
+                return Err(why);
+            }
+        }
+    }
+
+    /// No new attempt from now on; runners hear of it.
+    pub fn drain(&self) {
+        self.phase.send_replace(Phase::Draining);
+    }
+
+    /// Ends every attempt, and waits until all are over and the warm children are gone.
+    pub async fn stop(&self, finish_within: Duration) {
+        self.drain();
+        let lanes: Vec<_> =
+            self.lanes.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        lanes.iter().for_each(|lane| lane.stop.cancel());
+        self.running.close();
+        if tokio::time::timeout(finish_within, self.running.wait()).await.is_err() {
+            info!(attempts = self.running.len(), "ending what still runs");
+            self.phase.send_replace(Phase::Stopping);
+            self.running.wait().await;
+        }
+        futures_util::future::join_all(lanes.iter().map(|lane| lane.runner.close())).await;
+    }
+
+    fn lane(&self, agent: &AgentName) -> Option<Arc<Lane>> {
+        self.lanes.read().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
+    }
+
+    async fn run(self: &Arc<Self>, lane: &Arc<Lane>) {
+        let ready = self.hub.ready(&lane.agent);
+        let mut phase = self.phase.subscribe();
+        loop {
+            let wait = match self.sweep(lane).await {
+                Ok(wait) => wait,
+                Err(why) => {
+                    error!(agent = %lane.agent, error = %why, "could not claim tasks");
+                    Duration::from_secs(1)
+                }
+            };
+            tokio::select! {
+                () = ready.notified() => {}
+                () = lane.slots.freed() => {}
+                () = tokio::time::sleep(wait) => {}
+                () = lane.stop.cancelled() => return,
+                _ = phase.wait_for(|phase| *phase != Phase::Open) => return,
+            }
+        }
+    }
+
+    /// Claims and starts what can be; answers how long nothing more will be due.
+    async fn sweep(self: &Arc<Self>, lane: &Arc<Lane>) -> Result<Duration, baton_store::Error> {
+        loop {
+            let slots = lane.slots.take_free();
+            if slots.is_empty() {
+                return Ok(IDLE);
+            }
+            let claim = Claim {
+                agent: lane.agent.clone(),
+                holder: Holder { kind: HolderKind::Node, name: self.boot.as_str().into() },
+                lease_until: None,
+                most: slots.len(),
+                now: self.clock.now(),
+            };
+            let claimed = self.store.claim(claim).await?;
+            debug!(agent = %lane.agent, claimed = claimed.len(), "looked for work");
+            let all_used = claimed.len() == slots.len();
+            for (snapshot, slot) in claimed.into_iter().zip(slots) {
+                self.start(&Known::Whole(snapshot), slot);
+            }
+            if !all_used {
+                lane.slots.nothing_waits();
+                let next = self.store.next_ready(&lane.agent).await?;
+                let wait = next.map_or(IDLE, |at| at.since(self.clock.now()).max(PAUSE));
+                return Ok(wait.min(IDLE));
+            }
+        }
+    }
+}

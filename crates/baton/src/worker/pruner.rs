@@ -1,0 +1,45 @@
+//! Deletes the events of tasks that ended long ago; what is left is their snapshot.
+
+use std::time::Duration;
+
+use baton_core::time::Timestamp;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use crate::service::Service;
+
+/// How long a task that is over keeps its events: streams can be resumed that long.
+const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// How often it is looked for.
+const EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// Tasks of one transaction.
+const BATCH: usize = 500;
+
+pub async fn run(service: Service, stop: CancellationToken) {
+    loop {
+        if let Err(why) = sweep(&service).await {
+            warn!(error = %why, "could not prune events");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// Prunes all that is old enough, in small transactions.
+pub async fn sweep(service: &Service) -> Result<usize, baton_store::Error> {
+    let keep = i64::try_from(KEEP.as_millis()).unwrap_or(i64::MAX);
+    let before = Timestamp::from_millis(service.now().as_millis().saturating_sub(keep));
+    let mut pruned = 0;
+    loop {
+        let batch = service.store.prune_events(before, BATCH).await?;
+        pruned += batch;
+        if batch < BATCH {
+            debug!(tasks = pruned, "pruned events");
+            return Ok(pruned);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Ends what time has ended: leases that ran out, deadlines, questions that nobody answered.
+
+use std::time::Duration;
+
+use baton_store::{By, Error};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::service::Service;
+
+/// How often the clock is looked at.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// Tasks of one look; more are met by the next.
+const BATCH: usize = 256;
+
+pub async fn run(service: Service, stop: CancellationToken) {
+    loop {
+        if let Err(why) = sweep(&service).await {
+            warn!(error = %why, "could not look for what is due");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// One look. Safe to repeat: what is not due any more is refused by the state machine and left alone.
+pub async fn sweep(service: &Service) -> Result<usize, Error> {
+    let due = service.store.due(service.now(), BATCH).await?;
+    let found = due.len();
+    for (task, input) in due {
+        match service.apply(By::Node, task, vec![input]).await {
+            Ok(applied) if !applied.events.is_empty() => {
+                info!(task.id = %task, state = ?applied.known.task().state.shown(), "ended by the clock");
+            }
+            Ok(_) | Err(Error::Refused(_)) => {}
+            Err(why) => warn!(task.id = %task, error = %why, "could not end what is due"),
+        }
+    }
+    Ok(found)
+}
