@@ -171,7 +171,7 @@ fn process_settings(agent: &settings::Process) -> process::settings::Settings {
         open_files: agent.rlimits.files,
         processes: agent.rlimits.processes,
         memory_bytes: agent.rlimits.memory,
-        file_bytes: None,
+        file_bytes: agent.rlimits.file_size,
         cpu_seconds: agent.rlimits.cpu_seconds,
     };
     let spec = Spec {
@@ -184,7 +184,7 @@ fn process_settings(agent: &settings::Process) -> process::settings::Settings {
     let mut settings = process::settings::Settings::new(protocol, spec);
     settings.idle = agent.idle;
     settings.ready_within = agent.ready_within;
-    settings.stall = settings.stall.map(|_| agent.stall);
+    settings.stall = agent.stall;
     settings.warm = settings.warm.max(agent.concurrency);
     settings
 }
