@@ -94,7 +94,7 @@ impl Base64 {
     pub fn parse(text: String) -> Result<Self, base64::DecodeError> {
         let url_safe = text.bytes().any(|b| matches!(b, b'-' | b'_'));
         let bytes = if url_safe { ANY_URL_SAFE.decode(&text)? } else { ANY_STANDARD.decode(&text)? };
-        if url_safe || text.len() % 4 != 0 {
+        if url_safe || !text.len().is_multiple_of(4) {
             return Ok(Self::encode(&bytes));
         }
         Ok(Self(text))

@@ -34,7 +34,9 @@ pub(super) fn blank(new: &New, now: Timestamp) -> Task {
 /// The task that a whole log describes.
 pub fn replay(new: &New, events: &[Event]) -> Option<Task> {
     let mut task = blank(new, events.first()?.at);
-    events.iter().for_each(|event| evolve(&mut task, event));
+    for event in events {
+        evolve(&mut task, event);
+    }
     Some(task)
 }
 

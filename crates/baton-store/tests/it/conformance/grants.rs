@@ -84,7 +84,7 @@ pub async fn a_revoked_grant_takes_nothing<B: Backend>() {
         world = world.reopen().await;
     }
     // The node still ends what came in by it.
-    assert_eq!(world.store.open_of_grant("g1", 10).await.unwrap(), [task(1)]);
+    assert_eq!(world.store.open_of_grant("g1").await.unwrap(), [task(1)]);
     let applied = world.change(task(1), vec![Input::GrantRevoked], at(3)).await;
     assert!(applied.known.task().state.is_terminal());
 }
