@@ -1,4 +1,5 @@
-//! Ends what time has ended: leases that ran out, deadlines, questions that nobody answered.
+//! Ends what time has ended: leases that ran out, deadlines, questions that nobody answered, and processes that fell to
+//! the node when their warden died.
 
 use std::time::Duration;
 
@@ -6,6 +7,7 @@ use baton_store::{By, Error};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::runner::process;
 use crate::service::Service;
 
 /// How often the clock is looked at.
@@ -19,6 +21,7 @@ pub async fn run(service: Service, stop: CancellationToken) {
         if let Err(why) = sweep(&service).await {
             warn!(error = %why, "could not look for what is due");
         }
+        process::sweep::sweep().await;
         tokio::select! {
             () = tokio::time::sleep(EVERY) => {}
             () = stop.cancelled() => return,
