@@ -141,7 +141,7 @@ fn add_agents(service: &Service, settings: Settings) {
     let default = settings.node.default_agent;
     for agent in settings.agents.values() {
         let same = service.agents.find(&agent.name).is_some_and(|known| known.settings == *agent);
-        match lane(agent) {
+        match lane(agent, &service.clock) {
             Some(lane) if !same => service.dispatcher.add(agent.name.clone(), lane),
             Some(_) => {}
             None => service.dispatcher.remove(&agent.name),
@@ -150,11 +150,11 @@ fn add_agents(service: &Service, settings: Settings) {
     service.agents.replace(settings.agents.into_values(), default, service.now());
 }
 
-fn lane(agent: &Agent) -> Option<LaneSettings> {
+fn lane(agent: &Agent, clock: &Clock) -> Option<LaneSettings> {
     match &agent.runner {
         Runner::Echo => None,
         Runner::Process(settings) => Some(LaneSettings {
-            runner: Arc::new(process::Process::new(process_settings(settings), Spawner::new())),
+            runner: Arc::new(process::Process::new(process_settings(settings), Spawner::new()).with_clock(clock.clone())),
             concurrency: settings.concurrency,
             deadline: settings.deadline,
         }),
