@@ -36,7 +36,8 @@ struct Inner {
     hot: Arc<hot::Hot>,
     grants: Arc<grants::Grants>,
     counters: Arc<Counters>,
-    _lock: lock::Lock,
+    /// After the writer: it is let go of when nothing writes any more.
+    _lock: Arc<lock::Lock>,
 }
 
 /// What the writer counts.
@@ -50,7 +51,7 @@ impl Sqlite {
     /// Opens the store in `folder`, creating both where they are not there, and takes the folder's lock. `observer`
     /// hears of every commit from the writer's thread.
     pub fn open(folder: &Path, observer: Arc<dyn Observer>) -> Result<Self, OpenError> {
-        let lock = lock::Lock::take(folder)?;
+        let lock = Arc::new(lock::Lock::take(folder)?);
         let path = folder.join("baton.db");
         let connection = open::writer(&path)?;
         let hot = Arc::new(hot::Hot::default());
@@ -63,7 +64,7 @@ impl Sqlite {
             counters: Arc::clone(&counters),
             observer,
         };
-        let writer = writer::Writer::start(connection, shared)
+        let writer = writer::Writer::start(connection, shared, Arc::clone(&lock))
             .map_err(|source| OpenError::Folder { path: folder.to_path_buf(), source })?;
         let readers = read::Readers::new(path);
         Ok(Self { inner: Arc::new(Inner { writer, readers, hot, grants, counters, _lock: lock }) })

@@ -13,6 +13,7 @@ use tracing::error;
 use super::apply::{Done, Group};
 use super::grants::Grants;
 use super::hot::Hot;
+use super::lock::Lock;
 use super::{Counters, access};
 use crate::{Applied, Claim, Error, Grant, NewGrant, Observer, Op};
 
@@ -45,31 +46,50 @@ pub struct Shared {
 /// The queue into the thread.
 #[derive(Debug)]
 pub struct Writer {
-    queue: mpsc::Sender<Write>,
+    /// None once the last handle goes.
+    queue: Option<mpsc::Sender<Write>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Writer {
-    pub fn start(connection: Connection, shared: Shared) -> std::io::Result<Self> {
+    /// The thread keeps `lock` until it is over.
+    pub fn start(connection: Connection, shared: Shared, lock: Arc<Lock>) -> std::io::Result<Self> {
         let (queue, receiver) = mpsc::channel(QUEUE);
-        let thread = std::thread::Builder::new()
-            .name("baton-writer".to_owned())
-            .spawn(move || run(&connection, receiver, &shared))?;
-        Ok(Self { queue, thread: Mutex::new(Some(thread)) })
+        let thread = std::thread::Builder::new().name("baton-writer".to_owned()).spawn(move || {
+            run(&connection, receiver, &shared);
+            drop(connection);
+            drop(lock);
+        })?;
+        Ok(Self { queue: Some(queue), thread: Mutex::new(Some(thread)) })
     }
 
     /// Queues a write and waits for its commit.
     pub async fn write<T>(&self, make: impl FnOnce(Reply<T>) -> Write) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        self.queue.send(make(reply)).await.map_err(|_| closed())?;
+        self.queue.as_ref().ok_or_else(closed)?.send(make(reply)).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
     }
 
     pub async fn close(&self) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            let _ = self.queue.send(Write::Close).await;
+            if let Some(queue) = &self.queue {
+                let _ = queue.send(Write::Close).await;
+            }
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        }
+    }
+}
+
+impl Drop for Writer {
+    /// Waits for the thread, so that the folder is free when the store is gone.
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread
+            && thread.thread().id() != std::thread::current().id()
+        {
+            let _ = thread.join();
         }
     }
 }
