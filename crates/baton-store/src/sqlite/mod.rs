@@ -72,7 +72,14 @@ impl Sqlite {
 
     /// Waits until everything queued is committed, then stops the writer. Later verbs answer `Unavailable`.
     pub async fn close(&self) {
+        self.inner.readers.close();
         self.inner.writer.close().await;
+    }
+}
+
+impl Error {
+    fn closed() -> Self {
+        Self::Unavailable("the node is shutting down".to_owned())
     }
 }
 

@@ -22,14 +22,17 @@ pub struct Readers {
 #[derive(Debug)]
 struct Pool {
     path: PathBuf,
-    free: Semaphore,
+    free: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
     pub fn new(path: PathBuf) -> Self {
-        let pool =
-            Pool { path, free: Semaphore::new(READERS), idle: Mutex::new(Vec::with_capacity(READERS)) };
+        let pool = Pool {
+            path,
+            free: Arc::new(Semaphore::new(READERS)),
+            idle: Mutex::new(Vec::with_capacity(READERS)),
+        };
         Self { shared: Arc::new(pool) }
     }
 
@@ -39,10 +42,11 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     {
-        let pool = Arc::clone(&self.shared);
-        let permit = pool.free.acquire().await.map_err(|why| Error::Unavailable(why.to_string()))?;
-        let shared = Arc::clone(&pool);
+        let shared = Arc::clone(&self.shared);
+        let permit = Arc::clone(&shared.free).acquire_owned().await.map_err(|_| Error::closed())?;
+        // The permit goes with the work: a caller that gives up does not end it.
         let work = move || {
+            let _permit = permit;
             let idle = shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let connection = match idle {
                 Some(connection) => connection,
@@ -54,10 +58,17 @@ impl Readers {
             shared.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             result
         };
-        let result =
-            tokio::task::spawn_blocking(work).await.map_err(|why| Error::Unavailable(why.to_string()))?;
-        drop(permit);
-        result
+        tokio::task::spawn_blocking(work).await.map_err(|why| Error::Unavailable(why.to_string()))?
+    }
+
+    /// Lets nobody read any more.
+    pub fn close(&self) {
+        self.shared.free.close();
+        self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.shared.free.is_closed()
     }
 }
 

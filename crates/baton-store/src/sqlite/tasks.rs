@@ -51,6 +51,9 @@ impl Tasks for Sqlite {
     }
 
     async fn find(&self, by: &By, id: TaskId) -> Result<Option<Arc<Snapshot>>, Error> {
+        if self.inner.readers.is_closed() {
+            return Err(Error::closed());
+        }
         if let Some(Known::Whole(snapshot)) = self.inner.hot.find(id) {
             return Ok(by.sees(&snapshot.task).then_some(snapshot));
         }

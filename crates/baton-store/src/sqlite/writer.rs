@@ -66,8 +66,8 @@ impl Writer {
     /// Queues a write and waits for its commit.
     pub async fn write<T>(&self, make: impl FnOnce(Reply<T>) -> Write) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        self.queue.as_ref().ok_or_else(closed)?.send(make(reply)).await.map_err(|_| closed())?;
-        answer.await.map_err(|_| closed())?
+        self.queue.as_ref().ok_or_else(Error::closed)?.send(make(reply)).await.map_err(|_| Error::closed())?;
+        answer.await.map_err(|_| Error::closed())?
     }
 
     pub async fn close(&self) {
@@ -92,10 +92,6 @@ impl Drop for Writer {
             let _ = thread.join();
         }
     }
-}
-
-fn closed() -> Error {
-    Error::Unavailable("the node is shutting down".to_owned())
 }
 
 /// What an operation came to, to be answered once the group is committed.
