@@ -121,7 +121,12 @@ fn collect(db: &Connection, sql: &str, bind: &[&dyn ToSql]) -> Result<Vec<Positi
 
 /// The range of states that match; direct messages, which are 0, never do.
 fn states(state: Option<TaskState>) -> (i32, i32) {
-    state.map_or((1, 8), |state| (state.number(), state.number()))
+    match state {
+        None => (1, 8),
+        // No client's task: nothing lies between these.
+        Some(TaskState::Unspecified) => (1, 0),
+        Some(state) => (state.number(), state.number()),
+    }
 }
 
 fn total(db: &Connection, query: &ListQuery) -> Result<u64, Error> {
