@@ -33,9 +33,10 @@ const PRUNE_EVENTS: &str = "-- store.prune_events
 DELETE FROM event WHERE task_id = ?1";
 
 const LIST_PRUNABLE: &str = "-- store.list_prunable
-SELECT DISTINCT event.task_id FROM event JOIN task ON task.id = event.task_id
-WHERE task.status_at < ?1 AND task.phase IN ('completed', 'failed', 'canceled', 'rejected', 'answered')
-ORDER BY event.task_id LIMIT ?2";
+SELECT id FROM task
+WHERE status_at < ?1 AND phase IN ('completed', 'failed', 'canceled', 'rejected', 'answered')
+    AND EXISTS (SELECT 1 FROM event WHERE event.task_id = task.id)
+ORDER BY id LIMIT ?2";
 
 const SUM_COUNTS: &str = "-- store.sum_counts
 SELECT shown_state, sum(n) FROM task_count GROUP BY shown_state ORDER BY shown_state";
@@ -129,7 +130,11 @@ impl Tasks for Sqlite {
     }
 
     async fn prune_events(&self, before: Timestamp, most: usize) -> Result<usize, Error> {
-        self.inner.writer.write(|reply| Write::PruneEvents { before, most, reply }).await
+        let tasks = self.inner.readers.run(move |db| prunable(db, before, most)).await?;
+        if tasks.is_empty() {
+            return Ok(0);
+        }
+        self.inner.writer.write(|reply| Write::PruneEvents { tasks, reply }).await
     }
 
     async fn status(&self) -> Result<Status, Error> {
@@ -167,14 +172,19 @@ fn due(db: &Connection, now: Timestamp, most: usize) -> Result<Vec<(TaskId, Inpu
     Ok(due.collect::<Result<_, _>>()?)
 }
 
+/// Ended tasks that have events. Looked for by a reader, since it takes long where there are many: what has ended stays
+/// so until the writer comes to it.
+fn prunable(db: &Connection, before: Timestamp, most: usize) -> Result<Vec<TaskId>, Error> {
+    let mut statement = db.prepare_cached(LIST_PRUNABLE)?;
+    let found = statement.query_map(params![before.as_millis(), most], |row| rows::id(row, 0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
 /// Deletes the events of ended tasks; messages and artifacts, and so the snapshot, stay.
-pub fn prune(db: &Connection, before: Timestamp, most: usize) -> Result<usize, Error> {
-    let ids: Vec<TaskId> = db
-        .prepare_cached(LIST_PRUNABLE)?
-        .query_map(params![before.as_millis(), most], |row| rows::id(row, 0))?
-        .collect::<Result<_, _>>()?;
-    for id in &ids {
-        db.prepare_cached(PRUNE_EVENTS)?.execute([id.as_bytes()])?;
+pub fn prune(db: &Connection, tasks: &[TaskId]) -> Result<usize, Error> {
+    let mut statement = db.prepare_cached(PRUNE_EVENTS)?;
+    for id in tasks {
+        statement.execute([id.as_bytes()])?;
     }
-    Ok(ids.len())
+    Ok(tasks.len())
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use baton_core::ident::TaskId;
 use baton_core::task::Snapshot;
 use baton_core::time::Timestamp;
 use rusqlite::Connection;
@@ -31,7 +32,7 @@ pub enum Write {
     Claim(Claim, Reply<Vec<Arc<Snapshot>>>),
     CreateGrant(Box<NewGrant>, Reply<Arc<Grant>>),
     RevokeGrant { id: String, actor: String, now: Timestamp, reply: Reply<Arc<Grant>> },
-    PruneEvents { before: Timestamp, most: usize, reply: Reply<usize> },
+    PruneEvents { tasks: Vec<TaskId>, reply: Reply<usize> },
     Close,
 }
 
@@ -150,8 +151,8 @@ fn commit(connection: &Connection, group: &[Write], shared: &Shared) -> Result<V
                 (actor, *now),
                 &mut grants,
             ))?),
-            Write::PruneEvents { before, most, .. } => {
-                Outcome::Pruned(or_fail(super::tasks::prune(connection, *before, *most))?)
+            Write::PruneEvents { tasks, .. } => {
+                Outcome::Pruned(or_fail(super::tasks::prune(connection, tasks))?)
             }
             Write::Close => Outcome::Pruned(Ok(0)),
         });
