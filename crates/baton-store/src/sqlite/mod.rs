@@ -21,6 +21,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use rusqlite::ErrorCode;
+
 use crate::{Error, Observer, OpenError};
 
 /// The handle of an open store. Cheap to clone; the last one to go stops the writer.
@@ -90,6 +92,11 @@ impl From<rusqlite::Error> for Error {
             Sql::FromSqlConversionFailure(..)
             | Sql::InvalidColumnType(..)
             | Sql::IntegralValueOutOfRange(..) => Self::Corrupt(why.to_string()),
+            Sql::SqliteFailure(failure, _)
+                if matches!(failure.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) =>
+            {
+                Self::Corrupt(why.to_string())
+            }
             other => Self::Unavailable(other.to_string()),
         }
     }

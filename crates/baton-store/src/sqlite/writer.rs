@@ -67,7 +67,12 @@ impl Writer {
     /// Queues a write and waits for its commit.
     pub async fn write<T>(&self, make: impl FnOnce(Reply<T>) -> Write) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        self.queue.as_ref().ok_or_else(Error::closed)?.send(make(reply)).await.map_err(|_| Error::closed())?;
+        self.queue
+            .as_ref()
+            .ok_or_else(Error::closed)?
+            .send(make(reply))
+            .await
+            .map_err(|_| Error::closed())?;
         answer.await.map_err(|_| Error::closed())?
     }
 
@@ -119,7 +124,9 @@ fn commit_all(connection: &Connection, group: &mut Vec<Write>, shared: &Shared) 
         Ok(outcomes) => group.drain(..).zip(outcomes).for_each(|(write, outcome)| answer(write, outcome)),
         Err(why) if group.len() == 1 => {
             error!(error = %why, "the store could not commit");
-            group.drain(..).for_each(|write| refuse(write, why.to_string()));
+            if let Some(write) = group.pop() {
+                refuse(write, why);
+            }
         }
         Err(why) => {
             error!(error = %why, operations = group.len(), "the store could not commit a group; trying one by one");
@@ -163,7 +170,9 @@ fn commit(connection: &Connection, group: &[Write], shared: &Shared) -> Result<V
     shared.counters.commits.fetch_add(1, Ordering::Relaxed);
     shared.counters.operations.fetch_add(group.len() as u64, Ordering::Relaxed);
     shared.hot.put(changed);
-    grants.into_iter().for_each(|change| shared.grants.put(change));
+    for change in grants {
+        shared.grants.put(change);
+    }
     shared.observer.committed(&commits);
     Ok(outcomes)
 }
@@ -197,8 +206,7 @@ fn answer(write: Write, outcome: Outcome) {
     }
 }
 
-fn refuse(write: Write, why: String) {
-    let why = Error::Unavailable(why);
+fn refuse(write: Write, why: Error) {
     match write {
         Write::Apply(_, reply) => drop(reply.send(Err(why))),
         Write::Claim(_, reply) => drop(reply.send(Err(why))),
