@@ -48,6 +48,11 @@ const PUT_KEY: &str = "-- store.put_key
 INSERT OR REPLACE INTO idempotency (agent, grant_id, subject, key, digest, task_id, at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
+/// Two for each that is put, so that they never pile up.
+const FORGET_KEYS: &str = "-- store.forget_keys
+DELETE FROM idempotency WHERE (agent, grant_id, subject, key) IN
+    (SELECT agent, grant_id, subject, key FROM idempotency WHERE at < ?1 ORDER BY at LIMIT 2)";
+
 const LIST_READY: &str = "-- store.list_ready
 SELECT id FROM task
 WHERE agent = ?1 AND phase = 'ready' AND (not_before IS NULL OR not_before <= ?2) AND (deadline IS NULL OR deadline > ?2)
@@ -166,6 +171,8 @@ impl<'a> Group<'a> {
                 op.task.as_bytes(),
                 op.now.as_millis()
             ])?;
+            let forgotten = op.now.as_millis().saturating_sub(KEY_LIVES_MS);
+            self.db.prepare_cached(FORGET_KEYS)?.execute([forgotten])?;
         }
         self.write(op, None, Known::Whole(Arc::new(snapshot)), steps)
     }
