@@ -12,10 +12,15 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::writer::Write;
 use super::{Sqlite, list, read, rows};
-use crate::{Applied, By, Claim, Error, Known, ListAllQuery, ListQuery, Op, Page, Status, Tasks};
+use crate::{
+    Applied, AttemptRecord, By, Claim, Error, Known, ListAllQuery, ListQuery, Op, Page, Status, Tasks,
+};
 
 const FIND_TASK: &str = "-- store.find_task
 SELECT {} FROM task WHERE id = ?1";
+
+const LIST_ATTEMPTS: &str = "-- store.list_attempts
+SELECT number, holder_kind, holder, started_at, ended_at, outcome FROM attempt WHERE task_id = ?1 ORDER BY number";
 
 const LIST_DUE: &str = "-- store.list_due
 SELECT id, lease_until, attempt, deadline, answer_until FROM task WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
@@ -87,6 +92,17 @@ impl Tasks for Sqlite {
 
     async fn events(&self, id: TaskId, after: u64, most: usize) -> Result<Vec<Arc<Event>>, Error> {
         self.inner.readers.run(move |db| read::events(db, id, after, most)).await
+    }
+
+    async fn attempts(&self, id: TaskId) -> Result<Vec<AttemptRecord>, Error> {
+        self.inner
+            .readers
+            .run(move |db| {
+                let mut statement = db.prepare_cached(LIST_ATTEMPTS)?;
+                let found = statement.query_map([id.as_bytes()], rows::attempt_record)?;
+                Ok(found.collect::<Result<_, _>>()?)
+            })
+            .await
     }
 
     async fn due(&self, now: Timestamp, most: usize) -> Result<Vec<(TaskId, Input)>, Error> {
