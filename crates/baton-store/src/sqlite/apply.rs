@@ -38,10 +38,10 @@ pub struct Done {
 const FIND_TASK: &str = "-- store.find_task
 SELECT {} FROM task WHERE id = ?1";
 
-const FIND_OP: &str = "-- store.find_op
+pub(super) const FIND_OP: &str = "-- store.find_op
 SELECT 1 FROM event WHERE task_id = ?1 AND op = ?2";
 
-const FIND_KEY: &str = "-- store.find_key
+pub(super) const FIND_KEY: &str = "-- store.find_key
 SELECT digest, task_id, at FROM idempotency WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND key = ?4";
 
 const PUT_KEY: &str = "-- store.put_key
@@ -49,11 +49,11 @@ INSERT OR REPLACE INTO idempotency (agent, grant_id, subject, key, digest, task_
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 /// Two for each that is put, so that they never pile up.
-const FORGET_KEYS: &str = "-- store.forget_keys
+pub(super) const FORGET_KEYS: &str = "-- store.forget_keys
 DELETE FROM idempotency WHERE (agent, grant_id, subject, key) IN
     (SELECT agent, grant_id, subject, key FROM idempotency WHERE at < ?1 ORDER BY at LIMIT 2)";
 
-const LIST_READY: &str = "-- store.list_ready
+pub(super) const LIST_READY: &str = "-- store.list_ready
 SELECT id FROM task
 WHERE agent = ?1 AND phase = 'ready' AND (not_before IS NULL OR not_before <= ?2) AND (deadline IS NULL OR deadline > ?2)
 ORDER BY created_at, id LIMIT ?3 OFFSET ?4";

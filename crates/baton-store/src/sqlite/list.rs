@@ -23,27 +23,27 @@ const SHOWN: [TaskState; 8] = [
     TaskState::AuthRequired,
 ];
 
-const LIST_BY_STATE: &str = "-- store.list_by_state
+pub(super) const LIST_BY_STATE: &str = "-- store.list_by_state
 SELECT status_at, id FROM task
 WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND shown_state = ?4 AND status_at >= ?5
     AND (status_at, id) < (?6, ?7)
 ORDER BY status_at DESC, id DESC LIMIT ?8";
 
-const LIST_BY_CONTEXT: &str = "-- store.list_by_context
+pub(super) const LIST_BY_CONTEXT: &str = "-- store.list_by_context
 SELECT status_at, id FROM task
 WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND context_id = ?4 AND status_at >= ?5
     AND (status_at, id) < (?6, ?7) AND shown_state BETWEEN ?8 AND ?9
 ORDER BY status_at DESC, id DESC LIMIT ?10";
 
-const COUNT_KEPT: &str = "-- store.count_kept
+pub(super) const COUNT_KEPT: &str = "-- store.count_kept
 SELECT coalesce(sum(n), 0) FROM task_count
 WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND shown_state BETWEEN ?4 AND ?5";
 
-const COUNT_SINCE: &str = "-- store.count_since
+pub(super) const COUNT_SINCE: &str = "-- store.count_since
 SELECT count(*) FROM task
 WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND shown_state = ?4 AND status_at >= ?5";
 
-const COUNT_CONTEXT: &str = "-- store.count_context
+pub(super) const COUNT_CONTEXT: &str = "-- store.count_context
 SELECT count(*) FROM task
 WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND context_id = ?4 AND status_at >= ?5
     AND shown_state BETWEEN ?6 AND ?7";

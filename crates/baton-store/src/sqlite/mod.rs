@@ -14,6 +14,8 @@ mod open;
 mod read;
 mod rows;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod write;
 mod writer;
 
@@ -21,9 +23,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use rusqlite::ErrorCode;
+use rusqlite::{Connection, ErrorCode};
 
 use crate::{Error, Observer, OpenError};
+
+/// The database's file in the data folder.
+const DATABASE: &str = "baton.db";
 
 /// The handle of an open store. Cheap to clone; the last one to go stops the writer.
 #[derive(Clone, Debug)]
@@ -53,9 +58,19 @@ impl Sqlite {
     /// Opens the store in `folder`, creating both where they are not there, and takes the folder's lock. `observer`
     /// hears of every commit from the writer's thread.
     pub fn open(folder: &Path, observer: Arc<dyn Observer>) -> Result<Self, OpenError> {
-        let lock = Arc::new(lock::Lock::take(folder)?);
-        let path = folder.join("baton.db");
-        let connection = open::writer(&path)?;
+        let lock = lock::Lock::take(folder)?;
+        let connection = open::writer(&folder.join(DATABASE))?;
+        Self::start(folder, lock, connection, observer)
+    }
+
+    fn start(
+        folder: &Path,
+        lock: lock::Lock,
+        connection: Connection,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self, OpenError> {
+        let lock = Arc::new(lock);
+        let path = folder.join(DATABASE);
         let hot = Arc::new(hot::Hot::default());
         let database = |why: Error| OpenError::Database { path: path.clone(), message: why.to_string() };
         let grants = Arc::new(grants::Grants::load(&connection).map_err(database)?);

@@ -72,13 +72,13 @@ impl Readers {
     }
 }
 
-const LIST_MESSAGES: &str = "-- store.list_messages
+pub(super) const LIST_MESSAGES: &str = "-- store.list_messages
 SELECT seq, body FROM message WHERE task_id = ?1 ORDER BY seq";
 
-const LIST_CHUNKS: &str = "-- store.list_chunks
+pub(super) const LIST_CHUNKS: &str = "-- store.list_chunks
 SELECT seq, body, append, last_chunk FROM artifact WHERE task_id = ?1 ORDER BY seq";
 
-const LIST_EVENTS: &str = "-- store.list_events
+pub(super) const LIST_EVENTS: &str = "-- store.list_events
 SELECT {} FROM event
 LEFT JOIN message ON message.task_id = event.task_id AND message.seq = event.seq
 LEFT JOIN artifact ON artifact.task_id = event.task_id AND artifact.seq = event.seq

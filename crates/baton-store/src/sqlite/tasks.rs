@@ -19,19 +19,19 @@ use crate::{
 const FIND_TASK: &str = "-- store.find_task
 SELECT {} FROM task WHERE id = ?1";
 
-const LIST_ATTEMPTS: &str = "-- store.list_attempts
+pub(super) const LIST_ATTEMPTS: &str = "-- store.list_attempts
 SELECT number, holder_kind, holder, started_at, ended_at, outcome FROM attempt WHERE task_id = ?1 ORDER BY number";
 
-const LIST_DUE: &str = "-- store.list_due
+pub(super) const LIST_DUE: &str = "-- store.list_due
 SELECT id, lease_until, attempt, deadline, answer_until FROM task WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
 
-const LIST_ORPHANED: &str = "-- store.list_orphaned
+pub(super) const LIST_ORPHANED: &str = "-- store.list_orphaned
 SELECT id, attempt FROM task WHERE holder_kind = 'node' AND holder <> ?1 ORDER BY id LIMIT ?2";
 
-const NEXT_READY: &str = "-- store.next_ready
+pub(super) const NEXT_READY: &str = "-- store.next_ready
 SELECT min(coalesce(not_before, 0)) FROM task WHERE agent = ?1 AND phase = 'ready'";
 
-const LIST_OPEN_OF_GRANT: &str = "-- store.list_open_of_grant
+pub(super) const LIST_OPEN_OF_GRANT: &str = "-- store.list_open_of_grant
 SELECT id FROM task WHERE grant_id = ?1 AND phase IN ('ready', 'running', 'interrupted') ORDER BY id";
 
 const PRUNE_EVENTS: &str = "-- store.prune_events
