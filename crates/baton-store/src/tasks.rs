@@ -131,6 +131,15 @@ pub struct ListQuery {
     pub after: Option<Position>,
     /// 1..=100.
     pub size: usize,
+    pub content: Content,
+}
+
+/// How much of its tasks' content a page carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Content {
+    /// Newest messages of each task; the status' own message comes beside them.
+    pub messages: usize,
+    pub artifacts: bool,
 }
 
 /// A page of everybody's tasks.
@@ -141,6 +150,7 @@ pub struct ListAllQuery {
     pub after: Option<Position>,
     /// 1..=100.
     pub size: usize,
+    pub content: Content,
 }
 
 /// A place in a list: newest status first, larger id first where the times are equal.

@@ -154,7 +154,9 @@ fn lane(agent: &Agent, clock: &Clock) -> Option<LaneSettings> {
     match &agent.runner {
         Runner::Echo => None,
         Runner::Process(settings) => Some(LaneSettings {
-            runner: Arc::new(process::Process::new(process_settings(settings), Spawner::new()).with_clock(clock.clone())),
+            runner: Arc::new(
+                process::Process::new(process_settings(settings), Spawner::new()).with_clock(clock.clone()),
+            ),
             concurrency: settings.concurrency,
             deadline: settings.deadline,
         }),

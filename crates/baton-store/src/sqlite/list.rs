@@ -10,7 +10,7 @@ use baton_core::task::Snapshot;
 use rusqlite::{Connection, ToSql, params};
 
 use super::{read, rows};
-use crate::{Error, ListAllQuery, ListQuery, Page, Position};
+use crate::{Content, Error, ListAllQuery, ListQuery, Page, Position};
 
 const SHOWN: [TaskState; 8] = [
     TaskState::Submitted,
@@ -56,7 +56,7 @@ pub fn page(db: &Connection, query: &ListQuery) -> Result<Page, Error> {
     let more = found.len() > query.size;
     found.truncate(query.size);
     let next = found.last().copied().filter(|_| more);
-    let tasks = load(db, &found)?;
+    let tasks = load(db, &found, query.content)?;
     Ok(Page { tasks, next, total: total(db, query)? })
 }
 
@@ -78,15 +78,15 @@ pub fn page_of_all(db: &Connection, query: &ListAllQuery) -> Result<Page, Error>
     found.truncate(query.size);
     let next = found.last().copied().filter(|_| more);
     let total = db.prepare_cached(COUNT_ALL)?.query_row(params![agent, low, high], |row| row.get(0))?;
-    Ok(Page { tasks: load(db, &found)?, next, total })
+    Ok(Page { tasks: load(db, &found, query.content)?, next, total })
 }
 
-fn load(db: &Connection, positions: &[Position]) -> Result<Vec<Arc<Snapshot>>, Error> {
+fn load(db: &Connection, positions: &[Position], content: Content) -> Result<Vec<Arc<Snapshot>>, Error> {
     let sql = FIND_TASK.replace("{}", rows::TASK);
     let mut tasks = Vec::with_capacity(positions.len());
     for position in positions {
         let task = db.prepare_cached(&sql)?.query_row([position.id.as_bytes()], rows::task)?;
-        tasks.push(Arc::new(read::snapshot_of(db, task)?));
+        tasks.push(Arc::new(read::excerpt_of(db, task, content)?));
     }
     Ok(tasks)
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 use tokio::sync::Semaphore;
 
 use super::{open, rows};
-use crate::Error;
+use crate::{Content, Error};
 
 /// Connections that read at the same time.
 const READERS: usize = 4;
@@ -83,6 +83,27 @@ SELECT {} FROM event
 LEFT JOIN message ON message.task_id = event.task_id AND message.seq = event.seq
 LEFT JOIN artifact ON artifact.task_id = event.task_id AND artifact.seq = event.seq
 WHERE event.task_id = ?1 AND event.seq > ?2 ORDER BY event.seq LIMIT ?3";
+
+pub(super) const LIST_NEWEST_MESSAGES: &str = "-- store.list_newest_messages
+SELECT seq, body FROM message WHERE task_id = ?1 ORDER BY seq DESC LIMIT ?2";
+
+/// As much of a task's content as a page shows.
+pub fn excerpt_of(db: &Connection, task: Task, content: Content) -> Result<Snapshot, Error> {
+    if content.artifacts {
+        return snapshot_of(db, task);
+    }
+    let mut snapshot = Snapshot::new(task);
+    if content.messages > 0 {
+        // One more: the newest may be the status' own.
+        let bind = params![snapshot.task.id.as_bytes(), content.messages as u64 + 1];
+        snapshot.messages = db
+            .prepare_cached(LIST_NEWEST_MESSAGES)?
+            .query_map(bind, |row| Ok((row.get(0)?, Arc::new(rows::json(row, 1)?))))?
+            .collect::<Result<_, _>>()?;
+        snapshot.messages.reverse();
+    }
+    Ok(snapshot)
+}
 
 /// The content of a task that was read.
 pub fn snapshot_of(db: &Connection, task: Task) -> Result<Snapshot, Error> {

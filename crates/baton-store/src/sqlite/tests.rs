@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::{DATABASE, Sqlite, apply, list, lock, open, read, tasks};
-use crate::{By, Committed, Create, Error, ListQuery, Observer, Op, Tasks as _};
+use crate::{By, Committed, Content, Create, Error, ListQuery, Observer, Op, Tasks as _};
 
 struct Silent;
 
@@ -155,8 +155,16 @@ async fn a_full_disk() {
     assert_eq!(roomy.find(&By::Node, *id).await.unwrap(), before);
     let total = |store: &Sqlite| {
         let (agent, owner) = (AgentName::parse("echo").unwrap(), Owner::new("local", ""));
-        let query =
-            ListQuery { agent, owner, context: None, state: None, since: None, after: None, size: 100 };
+        let query = ListQuery {
+            agent,
+            owner,
+            context: None,
+            state: None,
+            since: None,
+            after: None,
+            size: 100,
+            content: Content::default(),
+        };
         let store = store.clone();
         async move { store.list(query).await.unwrap() }
     };

@@ -111,9 +111,18 @@ fn use_cases_know_no_door() {
 #[test]
 fn the_core_asks_nobody_for_the_time_or_for_chance() {
     let ambient = |line: &str| {
-        ["SystemTime::now", "Instant::now", "now_utc()", "now_v7", "new_v4", "std::env", "std::fs", "std::net"]
-            .iter()
-            .any(|word| line.contains(word))
+        [
+            "SystemTime::now",
+            "Instant::now",
+            "now_utc()",
+            "now_v7",
+            "new_v4",
+            "std::env",
+            "std::fs",
+            "std::net",
+        ]
+        .iter()
+        .any(|word| line.contains(word))
     };
     assert_eq!(offenders("crates/baton-core/src", ambient), NONE);
     assert_eq!(offenders("crates/baton-wire/src", ambient), NONE);

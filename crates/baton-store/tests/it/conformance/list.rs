@@ -6,7 +6,7 @@ use baton_core::ident::{ContextId, Owner, TaskId};
 use baton_core::model::TaskState;
 use baton_core::task::{Input, Interruption, Policy, Snapshot};
 use baton_core::time::Timestamp;
-use baton_store::{By, ListQuery, Tasks};
+use baton_store::{By, Content, ListAllQuery, ListQuery, Tasks};
 
 use super::Backend;
 use super::script::*;
@@ -180,6 +180,53 @@ pub async fn others_are_invisible<B: Backend>() {
     assert_eq!(walk(&world, &query).await, (vec![task(1)], 1));
     let query = ListQuery { agent: agent("other"), ..everything() };
     assert_eq!(walk(&world, &query).await, (vec![task(3)], 1));
+}
+
+/// What an operator sees: every owner's tasks, newest created first, and no direct message.
+pub async fn everybodys_tasks<B: Backend>() {
+    let world = World::<B>::new().await;
+    for n in 0..20_u8 {
+        let mut made = new(u128::from(n));
+        made.owner = Owner::new(["local", "other"][usize::from(n % 2)], "");
+        made.agent = agent(["echo", "other"][usize::from(n % 4 / 2)]);
+        made.policy = Policy { replies: true, ..Policy::default() };
+        let mut op = create_with(made, into_state(usize::from(n % 5)), at(i64::from(n)));
+        op.by = By::Node;
+        world.apply(op).await;
+    }
+    let world = world.reopen().await;
+    for wanted_agent in [None, Some("echo"), Some("other"), Some("nobody")] {
+        for state in std::iter::once(None).chain(STATES.map(Some)) {
+            let matches = |n: &u8| {
+                let shown = STATES[usize::from(n % 5)];
+                shown != TaskState::Unspecified
+                    && state.is_none_or(|state| state == shown)
+                    && wanted_agent.is_none_or(|name| name == ["echo", "other"][usize::from(n % 4 / 2)])
+            };
+            let expected: Vec<_> = (0..20).rev().filter(matches).map(|n| task(u128::from(n))).collect();
+            for size in [1, 4, 100] {
+                let wanted_agent = wanted_agent.map(agent);
+                let mut query = ListAllQuery {
+                    agent: wanted_agent,
+                    state,
+                    after: None,
+                    size,
+                    content: Content::default(),
+                };
+                let mut found = Vec::new();
+                loop {
+                    let page = world.store.list_all(query.clone()).await.unwrap();
+                    assert_eq!(page.total, expected.len() as u64, "{query:?}");
+                    found.extend(page.tasks.iter().map(|snapshot| snapshot.task.id));
+                    query.after = page.next;
+                    if page.next.is_none() {
+                        break;
+                    }
+                }
+                assert_eq!(found, expected, "{query:?}");
+            }
+        }
+    }
 }
 
 pub async fn nothing<B: Backend>() {

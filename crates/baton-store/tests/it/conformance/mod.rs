@@ -47,7 +47,7 @@ macro_rules! suite {
                 attempts_are_recorded, orphans_of_other_boots, open_tasks_of_a_grant;
             clock: a_lease_runs_out, deadlines, an_unanswered_question, what_is_due_is_accepted,
                 a_clock_set_back;
-            list: newest_status_first, every_filter, equal_times, others_are_invisible, nothing;
+            list: newest_status_first, every_filter, equal_times, others_are_invisible, everybodys_tasks, nothing;
             events: after_any_number, pruning_keeps_the_snapshot, told_in_order;
             grants: create_list_revoke, a_revoked_grant_takes_nothing, two_revocations_at_once;
         }

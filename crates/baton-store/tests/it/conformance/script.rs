@@ -8,7 +8,7 @@ use baton_core::json::Json;
 use baton_core::model::{Artifact, Message, Part, Role};
 use baton_core::task::{Chunk, Holder, HolderKind, Input, Interruption, New, Policy, Request};
 use baton_core::time::Timestamp;
-use baton_store::{By, Create, Idempotency, ListQuery, Op};
+use baton_store::{By, Content, Create, Idempotency, ListQuery, Op};
 use uuid::Uuid;
 
 /// Milliseconds after the start of the tests' time.
@@ -145,5 +145,6 @@ pub fn everything() -> ListQuery {
         since: None,
         after: None,
         size: 100,
+        content: Content { messages: 1_000, artifacts: true },
     }
 }
