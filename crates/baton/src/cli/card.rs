@@ -1,5 +1,7 @@
 //! `baton card`: what an agent says of itself.
 
+use std::fmt::Write as _;
+
 use baton_core::model::AgentCard;
 use clap::Subcommand;
 
@@ -37,13 +39,13 @@ fn spell(found: &Found) -> String {
     let AgentCard { name, description, version, capabilities, .. } = &found.card;
     let mut out = format!("{name} {version}\n{description}\n\ncard: {}\n", found.at);
     if let Some(provider) = &found.card.provider {
-        out.push_str(&format!("by {} ({})\n", provider.organization, provider.url));
+        let _ = writeln!(out, "by {} ({})", provider.organization, provider.url);
     }
     for interface in &found.card.supported_interfaces {
         let tenant =
             interface.tenant.as_ref().map(|tenant| format!(" (tenant {tenant})")).unwrap_or_default();
         let (binding, version) = (&interface.protocol_binding, &interface.protocol_version);
-        out.push_str(&format!("{binding} {version}: {}{tenant}\n", interface.url));
+        let _ = writeln!(out, "{binding} {version}: {}{tenant}", interface.url);
     }
     let can = [
         ("streaming", capabilities.streaming),
@@ -53,16 +55,16 @@ fn spell(found: &Found) -> String {
     let can: Vec<&str> =
         can.into_iter().filter(|(_, can)| *can == Some(true)).map(|(what, _)| what).collect();
     if !can.is_empty() {
-        out.push_str(&format!("can: {}\n", can.join(", ")));
+        let _ = writeln!(out, "can: {}", can.join(", "));
     }
     let schemes: Vec<&str> = found.card.security_schemes.keys().map(String::as_str).collect();
     if !schemes.is_empty() {
-        out.push_str(&format!("needs: {}\n", schemes.join(", ")));
+        let _ = writeln!(out, "needs: {}", schemes.join(", "));
     }
     for skill in &found.card.skills {
-        out.push_str(&format!("\nskill {}: {}\n  {}\n", skill.id, skill.name, skill.description));
+        let _ = writeln!(out, "\nskill {}: {}\n  {}", skill.id, skill.name, skill.description);
         if !skill.tags.is_empty() {
-            out.push_str(&format!("  tags: {}\n", skill.tags.join(", ")));
+            let _ = writeln!(out, "  tags: {}", skill.tags.join(", "));
         }
     }
     out

@@ -82,7 +82,9 @@ impl From<federation::Error> for Failure {
         };
         let mut message = error.to_string();
         for violation in error.remote().into_iter().flat_map(|remote| &remote.violations) {
-            message.push_str(&format!("\n  {}: {}", violation.field, violation.description));
+            if !message.contains(&violation.description) {
+                message = format!("{message}\n  {}: {}", violation.field, violation.description);
+            }
         }
         Self::new(exit, message)
     }

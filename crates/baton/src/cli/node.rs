@@ -37,17 +37,14 @@ const WITHIN: Duration = Duration::from_secs(30);
 
 impl Node {
     pub fn new(global: &Global, args: &NodeArgs) -> Result<Self, Failure> {
-        let (base, options, flags) = match &args.node {
-            Some(url) => (Address::parse(url)?, args.access.options()?, format!(" --node {}", quoted(url))),
-            None => {
-                let place = Place::Unix(NodeArgs::socket(global));
-                let flags = global
-                    .data_dir
-                    .as_ref()
-                    .map(|dir| format!(" --data-dir {}", quoted(&dir.to_string_lossy())));
-                // The socket knows its operator by the kernel's word; a token meant for others stays here.
-                (Address::at(place), Options::default(), flags.unwrap_or_default())
-            }
+        let (base, options, flags) = if let Some(url) = &args.node {
+            (Address::parse(url)?, args.access.options()?, format!(" --node {}", quoted(url)))
+        } else {
+            let place = Place::Unix(NodeArgs::socket(global));
+            let dir = global.data_dir.as_ref().map(|dir| quoted(&dir.to_string_lossy()));
+            let flags = dir.map(|dir| format!(" --data-dir {dir}")).unwrap_or_default();
+            // The socket knows its operator by the kernel's word; a token meant for others stays here.
+            (Address::at(place), Options::default(), flags)
         };
         let transport = Transport::new(&base.place, &options)?;
         Ok(Self { transport, base, flags })

@@ -3,6 +3,7 @@
 use baton_core::model::{Message, TaskObject};
 use baton_wire::request::SendMessageRequest;
 use baton_wire::response::encode;
+use bytes::Bytes;
 use http::Method;
 use serde::Serialize;
 
@@ -55,7 +56,7 @@ impl Remote {
             Self::Agent { client, .. } => client.get(id, None).await,
             Self::Node(node) => {
                 let json =
-                    node.try_call(Method::GET, &format!("tasks/{}", segment(id)), Default::default()).await?;
+                    node.try_call(Method::GET, &format!("tasks/{}", segment(id)), Bytes::new()).await?;
                 shown(json.as_str()).map(|shown| shown.task)
             }
         }

@@ -126,11 +126,12 @@ impl<'a> Talk<'a> {
 
     fn took(&mut self, response: &StreamResponse) -> Result<(), Error> {
         self.follow.take(response);
-        self.show(response)
-    }
-
-    fn show(&mut self, response: &StreamResponse) -> Result<(), Error> {
-        self.printer.show(response).map_err(|why| Error::Unusable(why.to_string()))
+        let shown = match response {
+            // What is wanted of a task that is left alone is its name.
+            StreamResponse::Task(task) if self.manner.detached && !self.manner.json => output::line(&task.id),
+            response => self.printer.show(response),
+        };
+        shown.map_err(|why| Error::Unusable(why.to_string()))
     }
 
     async fn run(&mut self) -> Result<Rest, Failure> {

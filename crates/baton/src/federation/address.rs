@@ -110,38 +110,30 @@ impl Address {
     pub(super) fn uri(&self) -> Result<Uri, Error> {
         let path = if self.path.is_empty() { "/" } else { &self.path };
         let text = match &self.place {
-            Place::Tcp { tls, host, port } => {
-                let default = if *tls { 443 } else { 80 };
-                let scheme = if *tls { "https" } else { "http" };
-                if *port == default {
-                    format!("{scheme}://{host}{path}{}", self.query)
-                } else {
-                    format!("{scheme}://{host}:{port}{path}{}", self.query)
-                }
-            }
+            Place::Tcp { tls, host, port } => format!("{}{path}{}", origin(*tls, host, *port), self.query),
             Place::Unix(_) => format!("http://localhost{path}{}", self.query),
         };
         text.parse().map_err(|_| Error::Unusable(format!("`{self}` is no URL that HTTP can ask for")))
     }
 }
 
+/// Without the port that the scheme has anyway.
+fn origin(tls: bool, host: &str, port: u16) -> String {
+    match (tls, port) {
+        (true, 443) => format!("https://{host}"),
+        (false, 80) => format!("http://{host}"),
+        (true, port) => format!("https://{host}:{port}"),
+        (false, port) => format!("http://{host}:{port}"),
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Tcp { tls, host, port } => {
-                let scheme = if *tls { "https" } else { "http" };
-                let default = if *tls { 443 } else { 80 };
-                if *port == default {
-                    write!(f, "{scheme}://{host}")?
-                } else {
-                    write!(f, "{scheme}://{host}:{port}")?
-                }
-            }
+            Place::Tcp { tls, host, port } => f.write_str(&origin(*tls, host, *port))?,
             Place::Unix(path) => {
-                write!(f, "unix://{}", path.display())?;
-                if !self.path.is_empty() {
-                    f.write_str(":")?;
-                }
+                let colon = if self.path.is_empty() { "" } else { ":" };
+                write!(f, "unix://{}{colon}", path.display())?;
             }
         }
         write!(f, "{}{}", self.path, self.query)

@@ -59,8 +59,8 @@ impl Default for Limits {
             answer: 96 * 1024 * 1024,
             event: 96 * 1024 * 1024,
             answer_within: Duration::from_secs(30),
-            send_within: Duration::from_secs(15 * 60),
-            silence: Duration::from_secs(5 * 60),
+            send_within: Duration::from_mins(15),
+            silence: Duration::from_mins(5),
         }
     }
 }

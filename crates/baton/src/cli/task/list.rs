@@ -65,7 +65,7 @@ pub async fn run(global: &Global, args: Args) -> Result<Exit, Failure> {
                 output::json(&page)?;
                 return Ok(Exit::Done);
             }
-            let rows: Vec<_> = page.tasks.iter().map(|task| row(task).into()).collect::<Vec<[String; 3]>>();
+            let rows: Vec<_> = page.tasks.iter().map(row).collect();
             output::table(["ID", "STATE", "SINCE"], &rows)?;
             (page.next_page_token, page.total_size.to_string())
         }
