@@ -12,4 +12,5 @@ pub mod net;
 pub mod runner;
 pub mod server;
 pub mod service;
+pub mod telemetry;
 pub mod worker;

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use baton_store::sqlite::Sqlite;
@@ -43,8 +43,6 @@ pub enum Error {
     Recovery(baton_store::Error),
     #[error("cannot listen on {on}: {source}")]
     Listen { on: String, source: io::Error },
-    #[error("cannot become the reaper of lost processes: {0}")]
-    Adopt(io::Error),
 }
 
 /// A node that serves.
@@ -78,18 +76,14 @@ impl Node {
             agents: Arc::new(Agents::default()),
             dispatcher,
             clock,
-            limits: Arc::new(settings.limits.clone()),
+            limits: Arc::new(RwLock::new(Arc::new(settings.limits.clone()))),
             draining: CancellationToken::new(),
             revocations: tokio::sync::watch::Sender::default(),
         };
         let (bound, socket) = bind(&settings).await?;
         let urls: Vec<String> = bound.iter().filter_map(Bound::url).collect();
         let base = settings.node.public_url.clone().or_else(|| urls.first().cloned());
-        let cards = Cards::new(
-            base.unwrap_or_else(|| "http://localhost".to_owned()),
-            settings.node.dev,
-            service.now(),
-        );
+        let cards = Cards::new(base.unwrap_or_else(|| "http://localhost".to_owned()), settings.node.dev);
         let authenticator = Authenticator::new(Arc::clone(&service.store), settings.node.dev);
         let doors = Doors::new(service.clone(), authenticator, DevGuard::new(settings.node.dev), cards);
         add_agents(&service, settings);
@@ -101,6 +95,20 @@ impl Node {
         let listeners =
             bound.into_iter().map(|bound| loops.spawn(bound.serve(router.clone(), stop.clone()))).collect();
         Ok(Self { service, doors, urls, socket, store: sqlite, stop, loops, listeners })
+    }
+
+    /// Takes agents and limits from new settings; what else changed takes a restart. Attempts under way go on as they
+    /// began.
+    pub fn reload(&self, settings: Settings) {
+        *self.service.limits.write().unwrap_or_else(PoisonError::into_inner) =
+            Arc::new(settings.limits.clone());
+        for entry in self.service.agents.list() {
+            if !settings.agents.contains_key(entry.name()) {
+                self.service.dispatcher.remove(entry.name());
+            }
+        }
+        info!(agents = settings.agents.len(), "configuration reloaded");
+        add_agents(&self.service, settings);
     }
 
     /// Drains: refuses new work, lets attempts finish for a while, ends them, and closes the store.
@@ -128,22 +136,27 @@ impl Node {
     }
 }
 
-/// Takes on the agents of the settings, in place of those that are there.
+/// Takes on the agents of the settings. One that did not change keeps its runner, and so its warm children.
 fn add_agents(service: &Service, settings: Settings) {
     let default = settings.node.default_agent;
     for agent in settings.agents.values() {
-        if let Some(lane) = lane(agent) {
-            service.dispatcher.add(agent.name.clone(), lane);
+        let same = service.agents.find(&agent.name).is_some_and(|known| known.settings == *agent);
+        match lane(agent, &service.clock) {
+            Some(lane) if !same => service.dispatcher.add(agent.name.clone(), lane),
+            Some(_) => {}
+            None => service.dispatcher.remove(&agent.name),
         }
     }
-    service.agents.replace(settings.agents.into_values(), default);
+    service.agents.replace(settings.agents.into_values(), default, service.now());
 }
 
-fn lane(agent: &Agent) -> Option<LaneSettings> {
+fn lane(agent: &Agent, clock: &Clock) -> Option<LaneSettings> {
     match &agent.runner {
         Runner::Echo => None,
         Runner::Process(settings) => Some(LaneSettings {
-            runner: Arc::new(process::Process::new(process_settings(settings), Spawner::new())),
+            runner: Arc::new(
+                process::Process::new(process_settings(settings), Spawner::new()).with_clock(clock.clone()),
+            ),
             concurrency: settings.concurrency,
             deadline: settings.deadline,
         }),

@@ -34,6 +34,7 @@ pub struct ArtifactUpdate {
     pub task_id: String,
     #[serde(alias = "context_id", deserialize_with = "default_on_null")]
     pub context_id: String,
+    #[serde(deserialize_with = "default_on_null")]
     pub artifact: Artifact,
     #[serde(deserialize_with = "boolean", skip_serializing_if = "std::ops::Not::not")]
     pub append: bool,
@@ -80,6 +81,9 @@ impl Artifact {
         self.parts.iter().map(Part::weight).sum::<usize>()
             + self.metadata.as_ref().map_or(0, |metadata| metadata.as_str().len())
             + self.artifact_id.len()
+            + self.name.as_ref().map_or(0, String::len)
+            + self.description.as_ref().map_or(0, String::len)
+            + self.extensions.iter().map(|extension| extension.len() + 3).sum::<usize>()
             + 128
     }
 }

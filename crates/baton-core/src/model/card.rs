@@ -59,21 +59,24 @@ pub struct AgentCard {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentInterface {
+    #[serde(deserialize_with = "default_on_null")]
     pub url: String,
     /// `JSONRPC`, `HTTP+JSON`, `GRPC`, or a URI.
-    #[serde(alias = "protocol_binding")]
+    #[serde(alias = "protocol_binding", deserialize_with = "default_on_null")]
     pub protocol_binding: String,
     #[serde(deserialize_with = "nonempty", skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// `major.minor`.
-    #[serde(alias = "protocol_version")]
+    #[serde(alias = "protocol_version", deserialize_with = "default_on_null")]
     pub protocol_version: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentProvider {
+    #[serde(deserialize_with = "default_on_null")]
     pub url: String,
+    #[serde(deserialize_with = "default_on_null")]
     pub organization: String,
 }
 
@@ -93,6 +96,7 @@ pub struct AgentCapabilities {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentExtension {
+    #[serde(deserialize_with = "default_on_null")]
     pub uri: String,
     #[serde(deserialize_with = "nonempty", skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -105,8 +109,11 @@ pub struct AgentExtension {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentSkill {
+    #[serde(deserialize_with = "default_on_null")]
     pub id: String,
+    #[serde(deserialize_with = "default_on_null")]
     pub name: String,
+    #[serde(deserialize_with = "default_on_null")]
     pub description: String,
     #[serde(deserialize_with = "default_on_null")]
     pub tags: Vec<String>,
@@ -136,6 +143,7 @@ pub struct AgentSkill {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SecurityRequirement {
+    #[serde(deserialize_with = "default_on_null")]
     pub schemes: BTreeMap<String, StringList>,
 }
 

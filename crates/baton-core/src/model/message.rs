@@ -85,6 +85,8 @@ impl Message {
     pub fn weight(&self) -> usize {
         self.parts.iter().map(Part::weight).sum::<usize>()
             + self.metadata.as_ref().map_or(0, |metadata| metadata.as_str().len())
+            + self.message_id.len()
+            + self.extensions.iter().chain(&self.reference_task_ids).map(|text| text.len() + 3).sum::<usize>()
             + 192
     }
 }

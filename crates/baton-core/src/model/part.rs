@@ -57,7 +57,11 @@ impl Part {
             Content::Data(json) => json.as_str().len(),
             Content::Missing => 0,
         };
-        content + self.metadata.as_ref().map_or(0, |metadata| metadata.as_str().len()) + 16
+        content
+            + self.metadata.as_ref().map_or(0, |metadata| metadata.as_str().len())
+            + self.filename.as_ref().map_or(0, String::len)
+            + self.media_type.as_ref().map_or(0, String::len)
+            + 16
     }
 
     pub(super) fn check(&self) -> Result<(), Violation> {
@@ -90,7 +94,7 @@ impl Base64 {
     pub fn parse(text: String) -> Result<Self, base64::DecodeError> {
         let url_safe = text.bytes().any(|b| matches!(b, b'-' | b'_'));
         let bytes = if url_safe { ANY_URL_SAFE.decode(&text)? } else { ANY_STANDARD.decode(&text)? };
-        if url_safe || text.len() % 4 != 0 {
+        if url_safe || !text.len().is_multiple_of(4) {
             return Ok(Self::encode(&bytes));
         }
         Ok(Self(text))

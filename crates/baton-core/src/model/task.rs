@@ -68,6 +68,7 @@ pub struct TaskObject {
     pub id: String,
     #[serde(alias = "context_id", deserialize_with = "nonempty", skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
+    #[serde(deserialize_with = "default_on_null")]
     pub status: TaskStatus,
     /// `None` where artifacts were not asked for: the member is left out altogether (§3.1.4).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +87,7 @@ pub struct StatusUpdate {
     pub task_id: String,
     #[serde(alias = "context_id", deserialize_with = "default_on_null")]
     pub context_id: String,
+    #[serde(deserialize_with = "default_on_null")]
     pub status: TaskStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Object>,

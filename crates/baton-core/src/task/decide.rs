@@ -4,6 +4,7 @@
 mod holder;
 mod owner;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::event::{Body, Event};
@@ -12,7 +13,7 @@ use super::input::Input;
 use super::state::{Attempt, HolderKind, New, Outcome, Reason, State, Task};
 use crate::ident::{AgentName, TaskId};
 use crate::limits::{self, BACKOFF_MAX, RESERVED_EVENTS, TASK_EVENTS};
-use crate::model::TaskState;
+use crate::model::{Message, TaskState};
 use crate::time::Timestamp;
 
 /// What an input did.
@@ -112,15 +113,12 @@ fn decide(task: &mut Task, input: &Input, now: Timestamp) -> Result<Vec<Body>, R
         }
         Input::Failed { attempt, reason, message, retryable } => {
             held(task, *attempt)?;
-            Ok(vec![ended_without_result(task, *reason, message.as_ref(), *retryable, now)])
+            let end = ended_without_result(task, *reason, message.as_ref(), *retryable, now);
+            Ok(withdrawing_question(task, end))
         }
         Input::Released { attempt } => {
             held(task, *attempt)?;
-            Ok(vec![if task.cancel_requested {
-                Body::Canceled { message: None }
-            } else {
-                Body::Requeued { outcome: Outcome::Released, not_before: None, counted: false }
-            }])
+            Ok(vec![given_back(task)])
         }
         Input::Rejected { attempt, message } => {
             held(task, *attempt)?;
@@ -159,7 +157,7 @@ fn writable(task: &Task, attempt: u32) -> Result<&Attempt, Refusal> {
     if task.cancel_requested {
         return Err(Refusal::CancelRequested);
     }
-    if task.seq + RESERVED_EVENTS >= TASK_EVENTS {
+    if out_of_events(task) {
         return Err(Refusal::TooManyEvents);
     }
     Ok(open)
@@ -169,7 +167,7 @@ fn writable(task: &Task, attempt: u32) -> Result<&Attempt, Refusal> {
 fn ended_without_result(
     task: &Task,
     reason: Reason,
-    message: Option<&std::sync::Arc<crate::model::Message>>,
+    message: Option<&Arc<Message>>,
     retryable: bool,
     now: Timestamp,
 ) -> Body {
@@ -180,12 +178,42 @@ fn ended_without_result(
     if !retryable || !task.policy.retry {
         return Body::Failed { reason, message, dead_letter: false };
     }
-    let out_of_events = task.seq + RESERVED_EVENTS >= TASK_EVENTS;
-    if task.counted >= task.policy.max_attempts || out_of_events {
+    if task.counted >= task.policy.max_attempts || out_of_events(task) {
         return Body::Failed { reason, message, dead_letter: true };
     }
     let not_before = Some(now.after(backoff(task, reason)));
     Body::Requeued { outcome: Outcome::Failed(reason), not_before, counted: true }
+}
+
+/// The holder gives the task back; a question that it asked stays, as when a node stops. Where giving back is all that
+/// ever happens, the task ends before the events that are reserved for an end are used up.
+fn given_back(task: &Task) -> Body {
+    if task.cancel_requested {
+        Body::Canceled { message: None }
+    } else if matches!(task.state, State::Interrupted { .. }) {
+        Body::HolderGone
+    } else if out_of_events(task) {
+        let text = "The task was taken and given back too often.";
+        let message = Some(Arc::new(holder::system_message(task, text)));
+        Body::Failed { reason: Reason::LoopDetected, message, dead_letter: true }
+    } else {
+        Body::Requeued { outcome: Outcome::Released, not_before: None, counted: false }
+    }
+}
+
+/// Only what ends the task has room left.
+const fn out_of_events(task: &Task) -> bool {
+    task.seq + RESERVED_EVENTS >= TASK_EVENTS
+}
+
+/// A retry is shown to nobody; where a question was shown before it, clients are told first that it stands no more.
+fn withdrawing_question(task: &Task, end: Body) -> Vec<Body> {
+    let asked = matches!(task.state, State::Interrupted { .. });
+    if asked && matches!(end, Body::Requeued { .. }) {
+        vec![Body::Progressed { message: None }, end]
+    } else {
+        vec![end]
+    }
 }
 
 /// The wait before the next attempt: doubling, bounded, and spread by up to a quarter either way. The spread comes from

@@ -104,6 +104,8 @@ impl Body {
     pub const fn status(&self) -> Option<TaskState> {
         match self {
             Self::Submitted { .. } => Some(TaskState::Submitted),
+            // A later claim changes nothing that a client was shown.
+            Self::Claimed { attempt } if attempt.number > 1 => None,
             Self::Claimed { .. } | Self::Progressed { .. } | Self::Resumed { .. } => Some(TaskState::Working),
             Self::Interrupted { kind: Interruption::Input, .. } => Some(TaskState::InputRequired),
             Self::Interrupted { kind: Interruption::Auth, .. } => Some(TaskState::AuthRequired),

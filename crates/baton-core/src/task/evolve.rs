@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::event::{Body, Event};
-use super::state::{ArtifactHead, New, State, Status, Task};
+use super::state::{ArtifactHead, Attempt, New, State, Status, Task};
+use crate::limits::LEASE;
 use crate::model::Message;
 use crate::time::Timestamp;
 
@@ -33,7 +34,9 @@ pub(super) fn blank(new: &New, now: Timestamp) -> Task {
 /// The task that a whole log describes.
 pub fn replay(new: &New, events: &[Event]) -> Option<Task> {
     let mut task = blank(new, events.first()?.at);
-    events.iter().for_each(|event| evolve(&mut task, event));
+    for event in events {
+        evolve(&mut task, event);
+    }
     Some(task)
 }
 
@@ -72,6 +75,7 @@ pub fn evolve(task: &mut Task, event: &Event) {
         Body::Resumed { .. } => {
             set_status(task, event.at, None);
             go_on(task);
+            refresh_lease(task, event.at);
         }
         Body::HolderGone => {
             task.counted = task.counted.saturating_sub(1);
@@ -118,6 +122,13 @@ fn go_on(task: &mut Task) {
             Some(attempt) => State::Running { attempt },
             None => State::Ready { not_before: None, begun: true },
         };
+    }
+}
+
+/// Who waited for an answer gets the time to fetch it and to go on; a longer lease stays as it is.
+fn refresh_lease(task: &mut Task, now: Timestamp) {
+    if let State::Running { attempt: Attempt { lease_until: Some(until), .. } } = &mut task.state {
+        *until = (*until).max(now.after(LEASE));
     }
 }
 

@@ -31,6 +31,7 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
         Error::Forbidden(what) => {
             Fault::new(Kind::PermissionDenied).with_message(format!("The grant does not allow this: {what}"))
         }
+        Error::ContentType(text) => Fault::new(Kind::ContentTypeNotSupported).with_message(sentence(text)),
         Error::TooManyStreams => {
             Fault::new(Kind::RateLimited).with_message("Too many open streams; close some first")
         }
@@ -46,8 +47,13 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
 }
 
 impl From<Foreign> for Error {
-    fn from(_: Foreign) -> Self {
-        Self::Forbidden("dev mode takes requests of this machine's programs only, not of web pages")
+    fn from(foreign: Foreign) -> Self {
+        match foreign {
+            Foreign::Host | Foreign::Origin => {
+                Self::Forbidden("dev mode takes requests of this machine's programs only, not of web pages")
+            }
+            Foreign::ContentType => Self::ContentType("the body is sent as application/json"),
+        }
     }
 }
 

@@ -44,7 +44,7 @@ impl Doors {
 
     /// A place for one more stream of this caller.
     fn enter(&self, scope: &Scope) -> Result<sse::Place, Fault> {
-        self.streams.enter(&scope.caller, &self.service.limits).map_err(|why| fault::of(why, None))
+        self.streams.enter(&scope.caller, &self.service.limits()).map_err(|why| fault::of(why, None))
     }
 
     /// Every path of a node.

@@ -97,7 +97,7 @@ impl Default for Limits {
 }
 
 /// Something that tasks are handed to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
     pub name: AgentName,
     /// The card's `name`; the agent's own name where the file says nothing.
@@ -125,14 +125,14 @@ pub struct Agent {
 }
 
 /// How an agent's work is done.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runner {
     Echo,
     Process(Process),
 }
 
 /// A supervised child.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     /// The program and its arguments; never a shell line.
     pub command: Vec<String>,

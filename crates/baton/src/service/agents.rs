@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use baton_core::ident::AgentName;
 use baton_core::task::Policy;
+use baton_core::time::Timestamp;
 
 use crate::config::settings::{Agent, Protocol, Runner};
 
@@ -19,6 +20,7 @@ pub struct Agents {
 struct Known {
     by_name: BTreeMap<AgentName, Arc<Entry>>,
     default: Option<AgentName>,
+    loaded_at: Timestamp,
 }
 
 /// One agent and what follows from its settings.
@@ -58,11 +60,16 @@ fn takes_messages(runner: &Runner) -> bool {
 
 impl Agents {
     /// Replaces them all.
-    pub fn replace(&self, agents: impl IntoIterator<Item = Agent>, default: Option<AgentName>) {
+    pub fn replace(
+        &self,
+        agents: impl IntoIterator<Item = Agent>,
+        default: Option<AgentName>,
+        now: Timestamp,
+    ) {
         let by_name: BTreeMap<_, _> =
             agents.into_iter().map(|agent| (agent.name.clone(), Arc::new(Entry::new(agent)))).collect();
         let only = (by_name.len() == 1).then(|| by_name.keys().next().cloned()).flatten();
-        let known = Known { default: default.or(only), by_name };
+        let known = Known { default: default.or(only), by_name, loaded_at: now };
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
     }
 
@@ -74,6 +81,11 @@ impl Agents {
     pub fn find_default(&self) -> Option<Arc<Entry>> {
         let known = self.known();
         known.by_name.get(known.default.as_ref()?).cloned()
+    }
+
+    /// When these agents were configured.
+    pub fn loaded_at(&self) -> Timestamp {
+        self.known().loaded_at
     }
 
     pub fn list(&self) -> Vec<Arc<Entry>> {

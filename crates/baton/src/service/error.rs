@@ -24,6 +24,9 @@ pub enum Error {
     Unauthenticated,
     #[error("the grant does not allow '{0}'")]
     Forbidden(&'static str),
+    /// The body is not what its operation takes.
+    #[error("{0}")]
+    ContentType(&'static str),
     #[error("too many open streams")]
     TooManyStreams,
     /// For now; the caller may try again.

@@ -10,7 +10,7 @@ pub mod list;
 pub mod load;
 pub mod send;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use baton_core::ident::{AgentName, Owner, TaskId};
 use baton_core::task::Input;
@@ -34,7 +34,7 @@ pub struct Service {
     pub agents: Arc<Agents>,
     pub dispatcher: Arc<Dispatcher>,
     pub clock: Clock,
-    pub limits: Arc<Limits>,
+    pub limits: Arc<RwLock<Arc<Limits>>>,
     /// The node is draining: no new work, and those who wait get what there is.
     pub draining: CancellationToken,
     /// Counts revoked grants: whoever serves one for long looks again.
@@ -89,6 +89,11 @@ impl Service {
     ) -> Result<Applied, baton_store::Error> {
         let op = Op { id: new_id(), task, by, create: None, inputs, now: self.clock.now(), repeat: false };
         self.store.apply(op).await
+    }
+
+    /// The limits that hold now.
+    pub fn limits(&self) -> Arc<Limits> {
+        Arc::clone(&self.limits.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub fn now(&self) -> Timestamp {

@@ -51,7 +51,7 @@ impl Service {
         }
         // Its own message leaves no task settled, so that a settled state is always a later one.
         let settled = |task: &Task| task.state.is_settled();
-        let known = self.settled(watch, applied.known, self.limits.send_wait, settled).await;
+        let known = self.settled(watch, applied.known, self.limits().send_wait, settled).await;
         let snapshot = self.whole(known).await?;
         if snapshot.task.state == State::Answered {
             let (_, reply) =

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::holder::system_message;
-use super::{Refusal, confirms_its_end};
-use crate::limits::{RESERVED_EVENTS, TASK_EVENTS};
+use super::{Refusal, confirms_its_end, out_of_events};
 use crate::model::Message;
 use crate::task::event::Body;
 use crate::task::input::Input;
@@ -16,7 +15,7 @@ pub(super) fn messaged(task: &Task, message: &Arc<Message>) -> Result<Vec<Body>,
     if task.cancel_requested && !task.state.is_terminal() {
         return Err(Refusal::CancelRequested);
     }
-    if task.seq + RESERVED_EVENTS >= TASK_EVENTS && !task.state.is_terminal() {
+    if out_of_events(task) && !task.state.is_terminal() {
         return Err(Refusal::TooManyEvents);
     }
     match &task.state {

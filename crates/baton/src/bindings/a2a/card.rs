@@ -36,13 +36,11 @@ pub struct Cards {
     base: String,
     /// Loopback needs no credentials.
     dev: bool,
-    /// When the configuration was read: no card is older.
-    loaded_at: Timestamp,
 }
 
 impl Cards {
-    pub const fn new(base: String, dev: bool, loaded_at: Timestamp) -> Self {
-        Self { base, dev, loaded_at }
+    pub const fn new(base: String, dev: bool) -> Self {
+        Self { base, dev }
     }
 
     /// Where an agent is to be had.
@@ -129,7 +127,9 @@ async fn answer(doors: &Doors, agent: &str, request: &Parts) -> Response {
     }
     let body = encode(&doors.cards.card(&agent.settings));
     let etag = format!("\"{}\"", hex(&Sha256::digest(&body)[..16]));
-    let fresh = is_fresh(&request.headers, &etag, doors.cards.loaded_at);
+    // No card is older than the configuration.
+    let changed = doors.service.agents.loaded_at();
+    let fresh = is_fresh(&request.headers, &etag, changed);
     let mut response = Response::new(if fresh { Body::empty() } else { Body::from(body) });
     if fresh {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -140,8 +140,7 @@ async fn answer(doors: &Doors, agent: &str, request: &Parts) -> Response {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
     headers.insert(VARY, HeaderValue::from_static("authorization"));
     headers.extend(HeaderValue::try_from(etag).ok().map(|etag| (ETAG, etag)));
-    headers
-        .extend(HeaderValue::try_from(http_date(doors.cards.loaded_at)).ok().map(|at| (LAST_MODIFIED, at)));
+    headers.extend(HeaderValue::try_from(http_date(changed)).ok().map(|at| (LAST_MODIFIED, at)));
     response
 }
 

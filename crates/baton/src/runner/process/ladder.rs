@@ -9,8 +9,11 @@ use tokio::time::Instant;
 /// From the cancel message to SIGTERM: time for an agent to end its task in good order.
 pub const TERMINATE_AFTER: Duration = Duration::from_secs(5);
 
-/// From the cancel message to SIGKILL: time for a SIGTERM handler, and in sum below the 10 s that CancelTask waits.
-pub const KILL_AFTER: Duration = Duration::from_secs(7);
+/// From SIGTERM to SIGKILL: time for a signal handler. In sum below the 10 s that CancelTask waits.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// From the cancel message to SIGKILL.
+pub const KILL_AFTER: Duration = Duration::from_secs(TERMINATE_AFTER.as_secs() + GRACE.as_secs());
 
 /// What is done to a child that must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

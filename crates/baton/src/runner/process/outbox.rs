@@ -7,9 +7,8 @@ use std::time::Duration;
 use baton_core::model::{Artifact, Content, Message, Part, Role};
 use baton_core::task::{Chunk, Reason};
 use tokio::time::{Instant, sleep};
-use uuid::Uuid;
 
-use crate::runner::{Fact, Job, Refused, Reporter};
+use crate::runner::{Fact, Refused, Reporter};
 
 /// Pieces of an artifact are gathered this long, or until [`GATHER_BYTES`] (DESIGN §5).
 pub const GATHER: Duration = Duration::from_millis(100);
@@ -22,52 +21,41 @@ pub const SOON: Duration = Duration::from_millis(5);
 /// agent that writes a line now and then may do so for a day.
 const COMMITS_PER_PACE: u32 = 1_000;
 
-/// Waits between tries of a report that the store could not commit: 10 s in sum, since a busy disk recovers and a
-/// broken one does not.
-const RETRIES: [Duration; 7] = [
-    Duration::from_millis(50),
-    Duration::from_millis(150),
-    Duration::from_millis(300),
-    Duration::from_millis(500),
-    Duration::from_secs(1),
-    Duration::from_secs(3),
-    Duration::from_secs(5),
-];
+/// Waits between tries of a report that the store could not commit, although the reporter has tried for a while: the work
+/// is done, and a busy disk recovers.
+const RETRIES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(5)];
 
 /// One attempt's reports.
 #[derive(Debug)]
 pub struct Outbox {
     reporter: Reporter,
-    task_id: String,
-    context_id: String,
     facts: Vec<Fact>,
     bytes: usize,
     due: Option<Instant>,
+    urgent: bool,
     commits: u32,
 }
 
 impl Outbox {
-    pub fn new(job: &Job) -> Self {
-        Self {
-            reporter: job.reporter.clone(),
-            task_id: job.task_id.to_string(),
-            context_id: job.context_id.to_string(),
-            facts: Vec::new(),
-            bytes: 0,
-            due: None,
-            commits: 0,
-        }
+    pub fn new(reporter: Reporter) -> Self {
+        Self { reporter, facts: Vec::new(), bytes: 0, due: None, urgent: false, commits: 0 }
     }
 
-    /// When [`Outbox::flush`] should be called; `None` while there is nothing to report.
+    /// When [`Outbox::flush`] should be called, unless there is more to be had at once; `None` while there is nothing to
+    /// report.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    pub fn push(&mut self, mut fact: Fact, now: Instant) {
-        self.stamp(&mut fact);
+    /// [`Outbox::flush`] should be called before anything else is listened to.
+    pub fn is_urgent(&self) -> bool {
+        self.urgent
+    }
+
+    pub fn push(&mut self, fact: Fact, now: Instant) {
         self.bytes += weight(&fact);
         let hold = if self.bytes >= GATHER_BYTES { Duration::ZERO } else { self.hold(&fact) };
+        self.urgent |= hold.is_zero();
         let due = now + hold;
         self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
         match (self.facts.last_mut(), fact) {
@@ -97,31 +85,12 @@ impl Outbox {
         }
     }
 
-    /// What a message lacks: it speaks for the agent, in this task.
-    fn stamp(&self, fact: &mut Fact) {
-        let message = match fact {
-            Fact::Progress(message) | Fact::Reply(message) => Some(message),
-            Fact::Ask { message, .. }
-            | Fact::Complete(message)
-            | Fact::Reject(message)
-            | Fact::Fail { message, .. }
-            | Fact::HolderGone(message) => message.as_mut(),
-            Fact::Artifact(_) | Fact::Usage(_) | Fact::Canceled | Fact::Released => None,
-        };
-        let Some(message) = message else { return };
-        if message.message_id.is_empty() {
-            message.message_id = Uuid::now_v7().to_string();
-        }
-        message.role = Role::Agent;
-        message.task_id = Some(self.task_id.clone());
-        message.context_id = Some(self.context_id.clone());
-    }
-
     /// Forgets what has not been reported: it would not be heard any more.
     pub fn clear(&mut self) {
         self.facts.clear();
         self.bytes = 0;
         self.due = None;
+        self.urgent = false;
     }
 
     /// Takes everything to the log as one commit. A refusal says what the agent may not do, and of what was pushed

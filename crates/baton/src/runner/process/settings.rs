@@ -38,6 +38,7 @@ pub struct Settings {
     pub ready_within: Duration,
     /// `None`: silence is no fault.
     pub stall: Option<Duration>,
+    /// Shortened to half of `stall`, so that there is time for an answer.
     pub ping_after: Duration,
     /// Children without a task that are kept; past that the one that rested longest is ended.
     pub warm: usize,

@@ -1,9 +1,8 @@
 //! The times of one attempt: its deadline, its child's silence, and the ladder once it must end. Performs nothing.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use baton_core::task::Reason;
-use baton_core::time::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
 use super::ending::Ending;
@@ -30,10 +29,10 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    pub fn new(deadline: Option<Timestamp>, stall: Option<Duration>) -> Self {
-        let heard = Instant::now();
-        let deadline = deadline.map(|at| heard + at.since(wall_clock()));
-        Self { deadline, stall, heard, listening: true, ending: None, ladder: None, streams_until: None }
+    /// `time_left` until the deadline, if there is one.
+    pub fn new(time_left: Option<Duration>, stall: Option<Duration>, now: Instant) -> Self {
+        let deadline = time_left.map(|left| now + left);
+        Self { deadline, stall, heard: now, listening: true, ending: None, ladder: None, streams_until: None }
     }
 
     /// The child gave a sign of life.
@@ -126,17 +125,19 @@ pub fn ending_of(result: Result<(), Refused>) -> Option<Ending> {
     }
 }
 
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    ByEvent,
+    ByTime,
+}
+
 /// Waits until `at`; for ever without a time.
 pub async fn later(at: Option<Instant>) {
     match at {
         Some(at) => sleep_until(at).await,
         None => std::future::pending().await,
     }
-}
-
-fn wall_clock() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -71,6 +71,7 @@ struct Lane {
     runner: Arc<dyn Runner>,
     deadline: Option<Duration>,
     slots: Slots,
+    attempts: TaskTracker,
     stop: CancellationToken,
 }
 
@@ -106,7 +107,8 @@ impl Dispatcher {
 
     /// Attempts that are under way.
     pub fn running(&self) -> usize {
-        self.running.len()
+        let lanes = self.lanes.read().unwrap_or_else(PoisonError::into_inner);
+        lanes.values().map(|lane| lane.attempts.len()).sum()
     }
 
     /// Takes on an agent, in place of one of the same name: attempts under way stay with the runner that they began with.
@@ -117,6 +119,7 @@ impl Dispatcher {
             runner,
             deadline,
             slots: Slots::new(concurrency),
+            attempts: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
         let old = self.lanes.write().unwrap_or_else(PoisonError::into_inner).insert(agent, Arc::clone(&lane));
@@ -124,7 +127,12 @@ impl Dispatcher {
             old.stop.cancel();
         }
         let dispatcher = Arc::clone(self);
-        self.running.spawn(async move { dispatcher.run(&lane).await });
+        self.running.spawn(async move {
+            dispatcher.run(&lane).await;
+            lane.attempts.close();
+            lane.attempts.wait().await;
+            lane.runner.close().await;
+        });
     }
 
     /// Lets an agent go; its tasks wait.
@@ -146,7 +154,10 @@ impl Dispatcher {
     pub fn start(self: &Arc<Self>, known: &Known, slot: Slot) {
         let Some(lane) = self.lane(&known.task().agent) else { return };
         let (dispatcher, known) = (Arc::clone(self), known.clone());
-        self.running.spawn(async move { attempt::work(&dispatcher, &lane, known, slot).await });
+        let attempts = lane.attempts.clone();
+        self.running.spawn(attempts.track_future(async move {
+            attempt::work(&dispatcher, &lane, known, slot).await;
+        }));
     }
 
     /// Runs something to its end, whoever waits for it.
@@ -191,16 +202,12 @@ impl Dispatcher {
     /// Ends every attempt, and waits until all are over and the warm children are gone.
     pub async fn stop(&self, finish_within: Duration) {
         self.drain();
-        let lanes: Vec<_> =
-            self.lanes.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
-        lanes.iter().for_each(|lane| lane.stop.cancel());
         self.running.close();
         if tokio::time::timeout(finish_within, self.running.wait()).await.is_err() {
-            info!(attempts = self.running.len(), "ending what still runs");
+            info!(attempts = self.running(), "ending what still runs");
             self.phase.send_replace(Phase::Stopping);
             self.running.wait().await;
         }
-        futures_util::future::join_all(lanes.iter().map(|lane| lane.runner.close())).await;
     }
 
     fn lane(&self, agent: &AgentName) -> Option<Arc<Lane>> {
@@ -242,12 +249,20 @@ impl Dispatcher {
                 most: slots.len(),
                 now: self.clock.now(),
             };
-            let claimed = self.store.claim(claim).await?;
+            let claimed = match self.store.claim(claim).await {
+                Ok(claimed) => claimed,
+                Err(why) => {
+                    slots.into_iter().for_each(Slot::unused);
+                    return Err(why);
+                }
+            };
             debug!(agent = %lane.agent, claimed = claimed.len(), "looked for work");
             let all_used = claimed.len() == slots.len();
-            for (snapshot, slot) in claimed.into_iter().zip(slots) {
+            let mut slots = slots.into_iter();
+            for (snapshot, slot) in claimed.into_iter().zip(&mut slots) {
                 self.start(&Known::Whole(snapshot), slot);
             }
+            slots.for_each(Slot::unused);
             if !all_used {
                 lane.slots.nothing_waits();
                 let next = self.store.next_ready(&lane.agent).await?;

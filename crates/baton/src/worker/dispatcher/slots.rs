@@ -92,6 +92,11 @@ impl Slots {
 }
 
 impl Slot {
+    /// Gives back a slot that was taken for nothing: nobody waits for it, so nobody is woken.
+    pub fn unused(mut self) {
+        self.permit = None;
+    }
+
     /// Gives the slot back while its attempt waits.
     pub fn rest(&mut self) {
         if self.permit.take().is_some() {

@@ -1,6 +1,6 @@
 //! The examples that users copy, run as they stand.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use baton::runner::process::settings::{Protocol, Settings};
@@ -12,7 +12,7 @@ use super::{Agent, Order, failure, is_ask, user, written};
 
 fn example(protocol: Protocol, name: &str) -> Agent {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let spec = Spec { command: vec![format!("./{name}")], dir: Some(PathBuf::from(dir)), ..Spec::default() };
+    let spec = Spec { command: vec![format!("./{name}")], dir: Some(dir), ..Spec::default() };
     Agent::new(Settings::new(protocol, spec))
 }
 

@@ -49,8 +49,9 @@ fn answer() -> Signal {
 }
 
 #[tokio::test]
-async fn a_turn_is_one_commit() {
-    let agent = agent(WHO);
+async fn a_turn_whose_lines_come_together_is_one_commit() {
+    let agent =
+        agent(r#"'{"type":"task"'*) printf '{"type":"artifact","text":"x"}\n{"type":"complete"}\n' ;;"#);
     let attempt = agent.start(Order::default());
     let log = attempt.log.clone();
     let facts = attempt.end().await;
@@ -177,7 +178,7 @@ async fn every_end_is_passed_on() {
     let text = |message: Option<Message>| message.map(|message| message.joined_text());
     match end(r#"{"type":"reply","text":"hi"}"#).await {
         Some(Fact::Reply(message)) => {
-            assert_eq!((message.joined_text().as_str(), message.role), ("hi", Role::Agent))
+            assert_eq!((message.joined_text().as_str(), message.role), ("hi", Role::Agent));
         }
         other => panic!("{other:?}"),
     }

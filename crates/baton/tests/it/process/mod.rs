@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use baton::clock::{Clock, new_id};
 use baton::runner::process::Process;
 use baton::runner::process::child::Spawner;
 use baton::runner::process::settings::{Protocol, Settings};
@@ -16,7 +17,6 @@ use baton_core::time::Timestamp;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use uuid::Uuid;
 
 mod examples;
 mod jsonl;
@@ -25,11 +25,14 @@ mod text;
 /// Far more than anything here takes, so that only a hang fails on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Which facts are refused, and how.
+pub type Refusal = (fn(&Fact) -> bool, Refused);
+
 /// Takes every fact, and lets a test wait for them.
 pub struct Log {
     facts: watch::Sender<Vec<Fact>>,
-    /// Refused once, when it comes.
-    refusal: Mutex<Option<(fn(&Fact) -> bool, Refused)>>,
+    /// Comes once for a fact of its own.
+    refusal: Mutex<Option<Refusal>>,
     commits: Mutex<usize>,
 }
 
@@ -37,12 +40,10 @@ pub struct Log {
 impl Report for Log {
     async fn report(&self, facts: Vec<Fact>) -> Result<(), Refused> {
         let mut refusal = self.refusal.lock().unwrap();
-        if refusal.as_ref().is_some_and(|(matches, _)| facts.iter().any(matches)) && facts.len() == 1 {
-            return Err(refusal.take().unwrap().1);
-        } else if let Some((matches, why)) = refusal.as_ref()
-            && facts.iter().any(matches)
-        {
-            return Err(why.clone());
+        if let Some((matches, why)) = refusal.clone().filter(|(matches, _)| facts.iter().any(matches)) {
+            // A commit of several is tried again one by one, and must meet the same refusal.
+            *refusal = (facts.len() > 1).then_some((matches, why.clone()));
+            return Err(why);
         }
         *self.commits.lock().unwrap() += 1;
         self.facts.send_modify(|all| all.extend(facts));
@@ -95,7 +96,7 @@ impl Agent {
         self.start_refusing(order, None)
     }
 
-    pub fn start_refusing(&self, order: Order, refusal: Option<(fn(&Fact) -> bool, Refused)>) -> Attempt {
+    pub fn start_refusing(&self, order: Order, refusal: Option<Refusal>) -> Attempt {
         let log = Arc::new(Log {
             facts: watch::channel(Vec::new()).0,
             refusal: Mutex::new(refusal),
@@ -103,7 +104,7 @@ impl Agent {
         });
         let (sender, signals) = Signals::channel();
         let job = Job {
-            task_id: TaskId::new(Uuid::now_v7()),
+            task_id: TaskId::new(new_id()),
             agent: AgentName::parse("agent").unwrap(),
             owner: Owner::new(order.owner, ""),
             context_id: ContextId::parse(order.context).unwrap(),
@@ -200,6 +201,5 @@ pub async fn until_gone(pid: &str) {
 
 /// The wall clock, `ahead` of now.
 pub fn soon(ahead: Duration) -> Timestamp {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    Timestamp::from_millis(i64::try_from((now + ahead).as_millis()).unwrap())
+    Clock::default().now().after(ahead)
 }

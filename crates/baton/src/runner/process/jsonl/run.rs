@@ -7,20 +7,23 @@ use crate::runner::Job;
 use crate::runner::process::child::{SpawnError, Spawner};
 use crate::runner::process::outbox::Outbox;
 use crate::runner::process::settings::Settings;
+use crate::runner::process::watchdog::Watchdog;
 use crate::runner::process::{ending, environ};
 
 /// Works on one attempt, on a child that rests for this owner and context or on a new one.
-pub async fn run(settings: &Settings, spawner: &Spawner, pool: &Pool, job: Job) {
+pub async fn run(settings: &Settings, spawner: &Spawner, pool: &Pool, job: Job, watchdog: Watchdog) {
     let key = Key { owner: job.owner.clone(), context_id: job.context_id.clone() };
-    let mut outbox = Outbox::new(&job);
     let mut resident = match pool.take(&key).await {
         Some(resident) => resident,
         None => match start(settings, spawner, &job) {
             Ok(resident) => resident,
-            Err(error) => return outbox.finish(ending::no_child(&job.agent, &error)).await,
+            Err(error) => {
+                let fact = ending::no_child(&job.agent, &error);
+                return Outbox::new(job.reporter).finish(fact).await;
+            }
         },
     };
-    if Turn::new(settings, &mut resident, job, outbox).run().await {
+    if Turn::new(settings, &mut resident, job, watchdog).run().await {
         resident.warm = true;
         pool.put(key, resident);
     }

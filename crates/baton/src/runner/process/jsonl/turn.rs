@@ -2,27 +2,29 @@
 
 use std::time::Duration;
 
-use baton_core::model::{Message, Role};
-use baton_core::task::{Chunk, Interruption, Reason};
+use baton_core::model::Role;
+use baton_core::task::Reason;
 use tokio::time::{Instant, timeout};
 
 use super::down::{Down, Task};
 use super::numbering::Numbering;
-use super::resident::{Heard, Resident};
-use super::up::{Ask, Line, Piece, Up};
+use super::resident::Resident;
 use crate::runner::process::ending::{self, Ending};
 use crate::runner::process::exit::How;
 use crate::runner::process::ladder::Rung;
 use crate::runner::process::outbox::Outbox;
 use crate::runner::process::settings::Settings;
-use crate::runner::process::watchdog::{Watchdog, ending_of, later};
-use crate::runner::{Fact, Job, Signal, Signals};
+use crate::runner::process::watchdog::{Watchdog, Woken, ending_of, later};
+use crate::runner::{Fact, Job, Signals};
 
 /// How long an exit may come after the end of standard output: they are one event to the child.
 const EXIT_AFTER_CLOSE: Duration = Duration::from_secs(1);
 
 /// How long standard error is read on for the words of a failure.
 const LAST_WORDS: Duration = Duration::from_millis(200);
+
+mod hear;
+mod obey;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -55,15 +57,15 @@ pub struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    pub fn new(settings: &'a Settings, resident: &'a mut Resident, job: Job, outbox: Outbox) -> Self {
+    pub fn new(settings: &'a Settings, resident: &'a mut Resident, job: Job, watchdog: Watchdog) -> Self {
         let now = Instant::now();
         let mut held = Vec::new();
         hand_over(&job, &mut held);
         let mut turn = Self {
             settings,
             task_id: job.task_id.to_string(),
-            outbox,
-            watchdog: Watchdog::new(job.deadline, settings.stall),
+            outbox: Outbox::new(job.reporter),
+            watchdog,
             phase: Phase::Starting,
             held,
             started: now,
@@ -103,10 +105,8 @@ impl<'a> Turn<'a> {
             if self.is_over(now) {
                 return self.conclude().await;
             }
-            if self.outbox.due().is_some_and(|due| due <= now) {
-                self.report(now).await;
-            } else {
-                self.wait().await;
+            if self.outbox.is_urgent() || self.wait().await == Woken::ByTime {
+                self.report().await;
             }
         }
     }
@@ -116,16 +116,24 @@ impl<'a> Turn<'a> {
         self.last.is_some() || gone && (self.resident.is_silent() || self.watchdog.gave_up_streams(now))
     }
 
-    async fn wait(&mut self) {
+    /// Time comes last: what can be read at once belongs to the same report.
+    async fn wait(&mut self) -> Woken {
         let wake_at = self.wake_at();
         tokio::select! {
-            heard = self.resident.hear() => self.hear(heard),
+            biased;
             signal = self.signals.next(), if !self.watchdog.is_lost() => self.obey(signal),
-            () = later(wake_at) => {}
+            heard = self.resident.hear() => self.hear(heard),
+            () = later(wake_at) => return Woken::ByTime,
         }
+        Woken::ByEvent
     }
 
-    async fn report(&mut self, now: Instant) {
+    /// Reports what is due.
+    async fn report(&mut self) {
+        let now = Instant::now();
+        if !self.outbox.is_urgent() && self.outbox.due().is_none_or(|due| due > now) {
+            return;
+        }
         if let Some(ending) = ending_of(self.outbox.flush().await) {
             self.watchdog.end(ending, now);
         } else if self.draining && self.phase == Phase::Asking {
@@ -168,7 +176,8 @@ impl<'a> Turn<'a> {
 
     fn ping_at(&self) -> Option<Instant> {
         let due = self.phase == Phase::Working && !self.pinged;
-        due.then(|| self.watchdog.heard() + self.settings.ping_after)
+        let Settings { ping_after, stall, .. } = self.settings;
+        due.then(|| self.watchdog.heard() + stall.map_or(*ping_after, |stall| (stall / 2).min(*ping_after)))
     }
 
     fn climb(&mut self, rung: Rung) {
@@ -182,125 +191,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn hear(&mut self, heard: Heard) {
-        let now = Instant::now();
-        match heard {
-            Heard::Gone => self.watchdog.child_gone(now),
-            Heard::Closed => self.closed = Some(now),
-            // Nothing that is said then is listened to.
-            _ if self.watchdog.ending().is_some_and(Ending::is_urgent) => {}
-            Heard::Unreadable(words) => self.fault(Reason::InvalidAgentResponse, &words),
-            Heard::Line(line) => match Line::parse(&line) {
-                Ok(line) => self.take(line, now),
-                Err(error) => {
-                    let words = format!("wrote a line that means nothing ({error})");
-                    self.fault(Reason::InvalidAgentResponse, &words);
-                }
-            },
-        }
-    }
-
-    fn take(&mut self, line: Line, now: Instant) {
-        self.watchdog.life(now);
-        self.pinged = false;
-        if line.task_id.is_some_and(|id| id != self.task_id) {
-            return;
-        }
-        match line.up {
-            Up::Ready { .. } if self.phase == Phase::Starting => {
-                self.resident.ready = true;
-                self.begin(now);
-            }
-            Up::Ready { .. } | Up::Pong => {}
-            _ if self.phase == Phase::Starting => {
-                self.fault(Reason::InvalidAgentResponse, "spoke before it was ready");
-            }
-            up => self.take_word(up, now),
-        }
-    }
-
-    /// A line about the task.
-    fn take_word(&mut self, up: Up, now: Instant) {
-        self.spoke = true;
-        let fact = match up {
-            Up::Ready { .. } | Up::Pong | Up::Status(None) => return,
-            Up::Status(Some(message)) => Fact::Progress(message),
-            Up::Artifact(piece) => self.artifact(piece),
-            Up::Usage(usage) => Fact::Usage(usage),
-            Up::Ask { kind, message } => {
-                let kind = match kind {
-                    Ask::Input => Interruption::Input,
-                    Ask::Auth => Interruption::Auth,
-                };
-                Fact::Ask { kind, message }
-            }
-            Up::Reply(message) => return self.last = Some(Fact::Reply(message)),
-            Up::Complete(message) => return self.last = Some(Fact::Complete(message)),
-            Up::Reject(message) => return self.last = Some(Fact::Reject(message)),
-            Up::Fail { message, retryable, reason } => {
-                let reason = reason.as_deref().and_then(Reason::parse).unwrap_or(Reason::Failed);
-                return self.last = Some(Fact::Fail { reason, message, retryable });
-            }
-        };
-        // On the ladder only an end counts.
-        if self.watchdog.ending().is_none() {
-            let asking = matches!(fact, Fact::Ask { .. });
-            self.phase = if asking { Phase::Asking } else { Phase::Working };
-            self.watchdog.listen(!asking, now);
-            self.outbox.push(fact, now);
-        }
-    }
-
-    fn artifact(&mut self, piece: Piece) -> Fact {
-        let Piece { mut artifact, append, last_chunk } = piece;
-        let append = self.numbering.name(&mut artifact, append);
-        Fact::Artifact(Chunk { artifact, append, last_chunk })
-    }
-
     fn fault(&mut self, reason: Reason, words: &str) {
         self.watchdog.end(Ending::fault(reason, format!("The agent {words}.")), Instant::now());
-    }
-
-    fn obey(&mut self, signal: Signal) {
-        let now = Instant::now();
-        match signal {
-            Signal::Message(message) => self.follow_up(&message, now),
-            // It has no task yet, and nothing to say of one.
-            Signal::Cancel if self.phase == Phase::Starting => {
-                self.watchdog.end(Ending::Cancel, now);
-                self.resident.terminate();
-            }
-            Signal::Cancel => self.watchdog.end(Ending::Cancel, now),
-            Signal::Lost => {
-                self.outbox.clear();
-                self.watchdog.end(Ending::Lost, now);
-            }
-            Signal::Stop => self.watchdog.end(Ending::Stop, now),
-            Signal::Evict if self.phase == Phase::Asking => self.watchdog.end(Ending::Evict, now),
-            Signal::Evict => {}
-            Signal::Drain => {
-                self.draining = true;
-                if self.phase == Phase::Asking {
-                    self.watchdog.end(Ending::Evict, now);
-                }
-            }
-        }
-    }
-
-    fn follow_up(&mut self, message: &Message, now: Instant) {
-        if self.watchdog.ending() == Some(&Ending::Evict) {
-            // The answer came while its child was being ended: the task goes back, to be taken up with it.
-            self.watchdog.end(Ending::Stop, now);
-            return;
-        }
-        let down = Down::Message { task_id: &self.task_id, message };
-        if self.phase == Phase::Starting {
-            down.write(&mut self.held);
-        } else {
-            self.resident.say(&down);
-            self.phase = Phase::Working;
-            self.watchdog.listen(true, now);
-        }
     }
 
     async fn conclude(mut self) -> bool {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{KILL_AFTER, Ladder, Rung, TERMINATE_AFTER};
+use super::{GRACE, KILL_AFTER, Ladder, Rung, TERMINATE_AFTER};
 
 #[test]
 fn rungs_come_in_order_and_on_time() {
@@ -36,5 +36,5 @@ fn a_short_ladder_keeps_the_grace_of_sigterm() {
     let start = Instant::now() + TERMINATE_AFTER;
     let mut ladder = Ladder::start_at_terminate(start);
     assert_eq!(ladder.due(start), Some(Rung::Terminate));
-    assert_eq!(ladder.wake_at(), Some(start + (KILL_AFTER - TERMINATE_AFTER)));
+    assert_eq!(ladder.wake_at(), Some(start + GRACE));
 }

@@ -30,15 +30,7 @@ impl Report for Script {
 
 fn outbox(answers: impl IntoIterator<Item = Result<(), Refused>>) -> (Outbox, Arc<Script>) {
     let script = Arc::new(Script { answers: Mutex::new(answers.into_iter().collect()), ..Script::default() });
-    let outbox = Outbox {
-        reporter: Reporter::new(script.clone()),
-        task_id: "t".into(),
-        context_id: "c".into(),
-        facts: Vec::new(),
-        bytes: 0,
-        due: None,
-        commits: 0,
-    };
+    let outbox = Outbox::new(Reporter::new(script.clone()));
     (outbox, script)
 }
 
@@ -73,19 +65,9 @@ async fn the_end_takes_everything_along_at_once() {
     outbox.push(progress("x"), now);
     assert_eq!(outbox.due(), Some(now + SOON));
     outbox.push(chunk("a", &"x".repeat(GATHER_BYTES), false), now);
-    assert_eq!(outbox.due(), Some(now), "a full box does not wait");
+    assert!(outbox.is_urgent(), "a full box does not wait");
     outbox.finish(Fact::Complete(None)).await;
     assert_eq!(script.heard.lock().unwrap()[0].len(), 3);
-}
-
-#[tokio::test]
-async fn messages_are_stamped() {
-    let (mut outbox, script) = outbox([]);
-    outbox.finish(Fact::Reply(Message::text(Role::User, "", "x"))).await;
-    let heard = script.heard.lock().unwrap();
-    let Fact::Reply(message) = &heard[0][0] else { panic!("a reply") };
-    assert_eq!((message.role, message.task_id.as_deref()), (Role::Agent, Some("t")));
-    assert!(!message.message_id.is_empty());
 }
 
 #[tokio::test]
@@ -96,7 +78,7 @@ async fn what_came_before_a_refusal_is_kept() {
     outbox.push(chunk("a", "y", true), Instant::now());
     outbox.finish(Fact::Complete(None)).await;
     let heard = script.heard.lock().unwrap();
-    assert_eq!(heard[0], [stamped(progress("x"))]);
+    assert_eq!(heard[0], [progress("x")]);
     assert!(matches!(heard[1][..], [Fact::Fail { reason: Reason::InvalidAgentResponse, .. }]), "{heard:?}");
 }
 
@@ -115,12 +97,4 @@ async fn a_store_that_recovers_gets_it_again() {
     let (mut outbox, script) = outbox([Err(Refused::Unavailable), Ok(())]);
     outbox.finish(Fact::Complete(None)).await;
     assert_eq!(*script.heard.lock().unwrap(), [vec![Fact::Complete(None)]]);
-}
-
-fn stamped(mut fact: Fact) -> Fact {
-    if let Fact::Progress(message) = &mut fact {
-        message.task_id = Some("t".into());
-        message.context_id = Some("c".into());
-    }
-    fact
 }

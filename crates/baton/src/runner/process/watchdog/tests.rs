@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use super::Watchdog;
 use crate::runner::process::ending::Ending;
-use crate::runner::process::ladder::{KILL_AFTER, Rung, TERMINATE_AFTER};
+use crate::runner::process::ladder::{GRACE, KILL_AFTER, Rung, TERMINATE_AFTER};
 
-const STALL: Duration = Duration::from_secs(60);
+const STALL: Duration = Duration::from_mins(1);
 
 fn reason(dog: &Watchdog) -> Option<Reason> {
     match dog.ending() {
@@ -21,8 +21,7 @@ fn reason(dog: &Watchdog) -> Option<Reason> {
 #[test]
 fn silence_is_a_fault_only_while_it_counts() {
     let start = Instant::now();
-    let mut dog = Watchdog::new(None, Some(STALL));
-    dog.life(start);
+    let mut dog = Watchdog::new(None, Some(STALL), start);
     assert_eq!(dog.due(start + STALL / 2), None);
     dog.listen(false, start);
     assert_eq!((dog.due(start + STALL * 9), dog.wake_at()), (None, None));
@@ -37,12 +36,12 @@ fn silence_is_a_fault_only_while_it_counts() {
 #[test]
 fn a_lost_task_shortens_the_ladder() {
     let start = Instant::now() + TERMINATE_AFTER;
-    let mut dog = Watchdog::new(None, None);
+    let mut dog = Watchdog::new(None, None, start);
     dog.end(Ending::Cancel, start);
     assert_eq!(dog.due(start), Some(Rung::Cancel));
     dog.end(Ending::Lost, start);
     assert_eq!(dog.due(start), Some(Rung::Terminate));
-    assert_eq!(dog.wake_at(), Some(start + (KILL_AFTER - TERMINATE_AFTER)));
+    assert_eq!(dog.wake_at(), Some(start + GRACE));
     dog.end(Ending::Lost, start + KILL_AFTER);
     assert_eq!(dog.due(start + KILL_AFTER), Some(Rung::Kill), "the ladder is not begun again");
 }
@@ -50,7 +49,7 @@ fn a_lost_task_shortens_the_ladder() {
 #[test]
 fn a_child_that_is_gone_has_no_ladder() {
     let start = Instant::now();
-    let mut dog = Watchdog::new(None, Some(STALL));
+    let mut dog = Watchdog::new(None, Some(STALL), start);
     dog.child_gone(start);
     assert_eq!(dog.due(start + STALL * 2), None);
     assert!(!dog.gave_up_streams(start) && dog.gave_up_streams(dog.wake_at().unwrap()));

@@ -1,0 +1,49 @@
+# What people do in this folder. `.ci/run` and README call the same scripts, so that `just` is never needed.
+
+# Everything that must pass before a commit.
+check: fmt-check lint test
+
+fmt:
+    cargo fmt --all
+
+fmt-check:
+    cargo fmt --all --check
+
+lint:
+    cargo clippy --workspace --all-targets -- --deny warnings
+
+# All tests, installing what they need.
+test *ARGS:
+    ./test {{ARGS}}
+
+# Walls, licences and sources (needs cargo-deny).
+deny:
+    cargo deny check bans licenses sources
+
+# A node from this folder.
+run *ARGS:
+    cargo run --release -- serve {{ARGS}}
+
+# Side by side with the yardsticks; prints ratios. See bench/README.md.
+bench *ARGS:
+    cargo build --release
+    bench/run.sh {{ARGS}}
+
+# Kills the real binary at random under load and accounts for every acknowledged task.
+chaos *ARGS:
+    cargo build --release
+    ./conformance/chaos {{ARGS}}
+
+# A node with the agent that the public conformance kit expects.
+tck-serve PORT="8430":
+    cargo build --release
+    ./conformance/serve {{PORT}}
+
+# Runs a checkout of the conformance kit (branch 1.0-dev) against such a node.
+tck DIR:
+    cargo build --release
+    ./conformance/tck {{DIR}}
+
+# The transition matrix and the other snapshots, written anew. Look at the difference before you commit it.
+gen:
+    INSTA_UPDATE=always cargo nextest run --workspace
