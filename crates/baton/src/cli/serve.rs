@@ -6,6 +6,7 @@ use super::{Exit, Failure, Global};
 use crate::clock::Clock;
 use crate::config::{self, Flags};
 use crate::server::Node;
+use crate::telemetry;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -16,6 +17,7 @@ pub struct Args {
 pub fn run(global: &Global, args: Args) -> Result<Exit, Failure> {
     let flags = Flags { data_dir: global.data_dir.clone(), ..args.flags };
     let settings = config::load(&flags).map_err(|why| Failure::usage(why.to_string()))?;
+    telemetry::start(global.json);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(settings))
 }

@@ -1,5 +1,7 @@
 //! The command line as it is read.
 
+use std::fmt::Write as _;
+
 use clap::CommandFactory as _;
 
 use super::*;
@@ -65,7 +67,7 @@ fn list(command: &clap::Command, above: &str, said: &mut String) {
     for sub in command.get_subcommands() {
         let name = format!("{above}{}", sub.get_name());
         let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
-        *said += &format!("{name}: {about}\n");
+        writeln!(said, "{name}: {about}").unwrap();
         list(sub, &format!("{name} "), said);
     }
 }

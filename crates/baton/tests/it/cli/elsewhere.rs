@@ -107,10 +107,12 @@ async fn an_agent_that_does_not_stream_is_waited_for() {
     assert_eq!(asked["params"]["message"]["role"], "ROLE_USER");
 }
 
+type Answer = fn(&Asked, usize) -> Response<axum::body::Body>;
+
 #[tokio::test]
 async fn exit_codes_tell_what_happened() {
     let desk = Desk::new();
-    let cases: [(&str, fn(&Asked, usize) -> Response<axum::body::Body>, i32); 7] = [
+    let cases: [(&str, Answer, i32); 7] = [
         ("invalid parameters", |asked, _| error(asked, -32602, "no"), 3),
         ("no credentials", |_, _| status(401, &json!({"error": {"message": "who?"}})), 3),
         ("failed", |_, _| sse(events(&[(None, task("FAILED", &json!([])))]), false), 5),

@@ -14,7 +14,7 @@ mod node;
 mod terminal;
 
 /// Far more than anything here takes, so that only a hang fails on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A folder that commands are run in.
 pub struct Desk {

@@ -42,7 +42,8 @@ impl Node {
             format!(
                 "[node]\ndev = true\nlisten = [\"http://127.0.0.1:0\"]\ndefault_agent = \"echo\"\n\
                  [agents.echo]\nrunner = {{ kind = \"echo\" }}\n\
-                 [agents.survey.runner]\nkind = \"process\"\nprotocol = \"jsonl\"\ncommand = [\"python3\", {survey:?}]\n"
+                 [agents.survey.runner]\nkind = \"process\"\nprotocol = \"jsonl\"\ncommand = [\"python3\", \"{}\"]\n",
+                survey.display()
             ),
         )
         .unwrap();
