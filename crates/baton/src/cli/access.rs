@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::federation::{Options, Token};
 
+use super::node::quoted;
 use super::{Failure, Global};
 use crate::config;
 
@@ -22,6 +23,22 @@ pub struct Access {
 }
 
 impl Access {
+    /// The flags that say the same again, but for a token: that one is never written down.
+    pub fn flags(&self) -> String {
+        let files = [
+            ("--token-file", &self.token_file, "BATON_TOKEN_FILE"),
+            ("--ca-file", &self.ca_file, "SSL_CERT_FILE"),
+        ];
+        let mut flags = String::new();
+        for (flag, file, variable) in files {
+            let Some(file) = file else { continue };
+            if std::env::var_os(variable).is_none_or(|set| set != *file) {
+                flags = format!("{flags} {flag} {}", quoted(&file.to_string_lossy()));
+            }
+        }
+        flags
+    }
+
     pub fn options(&self) -> Result<Options, Failure> {
         let token = match (&self.token, &self.token_file) {
             (Some(token), _) => Some(Token::parse(token)?),

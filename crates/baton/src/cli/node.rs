@@ -38,7 +38,11 @@ const WITHIN: Duration = Duration::from_secs(30);
 impl Node {
     pub fn new(global: &Global, args: &NodeArgs) -> Result<Self, Failure> {
         let (base, options, flags) = if let Some(url) = &args.node {
-            (Address::parse(url)?, args.access.options()?, format!(" --node {}", quoted(url)))
+            (
+                Address::parse(url)?,
+                args.access.options()?,
+                format!(" --node {}{}", quoted(url), args.access.flags()),
+            )
         } else {
             let place = Place::Unix(NodeArgs::socket(global));
             let dir = global.data_dir.as_ref().map(|dir| quoted(&dir.to_string_lossy()));

@@ -49,8 +49,9 @@ pub fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> io::Resul
         cells.chain([head[at].len()]).max().unwrap_or_default()
     };
     let widths: [usize; N] = std::array::from_fn(width);
+    let one_line = |cell: &str| cell.replace(['\n', '\t'], " ");
     let spell = |row: [&str; N]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{:width$}", one_line(cell)));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };
     let mut out = spell(head);

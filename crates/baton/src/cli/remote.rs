@@ -26,7 +26,11 @@ pub struct RemoteArgs {
 /// The two ways to a task.
 #[derive(Debug)]
 pub enum Remote {
-    Agent { client: Box<Client>, url: String },
+    Agent {
+        client: Box<Client>,
+        /// What a resumed command needs to find it again.
+        flags: String,
+    },
     Node(Box<Node>),
 }
 
@@ -40,7 +44,8 @@ impl Remote {
 
     pub async fn agent(url: &str, access: &Access) -> Result<Self, Failure> {
         let client = Client::connect(url, &access.options()?).await?;
-        Ok(Self::Agent { client: Box::new(client), url: url.to_owned() })
+        let flags = format!(" --url {}{}", quoted(url), access.flags());
+        Ok(Self::Agent { client: Box::new(client), flags })
     }
 
     /// Whether events can be asked for; without them the task is polled.
@@ -83,8 +88,8 @@ impl Remote {
     /// The command that comes back to a task.
     pub fn resume(&self, verb: &str, id: &str) -> String {
         let flags = match self {
-            Self::Agent { url, .. } => format!(" --url {}", quoted(url)),
-            Self::Node(node) => node.flags.clone(),
+            Self::Agent { flags, .. } => flags,
+            Self::Node(node) => &node.flags,
         };
         format!("baton task {verb} {}{flags}", quoted(id))
     }

@@ -8,7 +8,7 @@ use baton_wire::fault::Kind;
 use baton_wire::response::SendMessageResponse;
 use tokio::time::Instant;
 
-use crate::federation::{Client, Error};
+use crate::federation::Error;
 
 use super::follow::{Follow, Until};
 use super::message::of_text;
@@ -45,6 +45,12 @@ enum Rest {
     TimedOut,
 }
 
+/// What comes of a question at the terminal.
+enum Next {
+    Say(Message),
+    Rest(Rest),
+}
+
 impl<'a> Talk<'a> {
     pub fn new(remote: &'a Remote, until: Until, manner: Manner) -> Self {
         let asks = until == Until::Settled && !manner.json && io::stdin().is_terminal();
@@ -61,15 +67,19 @@ impl<'a> Talk<'a> {
     /// Says something to the agent, in a new task or in the one that the message names.
     pub async fn say(mut self, message: Message) -> Result<Exit, Failure> {
         self.follow.task_id.clone_from(&message.task_id);
-        let mut next = Some(message);
-        while let Some(message) = next.take() {
+        let mut message = message;
+        loop {
             let rest = self.bounded(message).await?;
-            next = match rest {
-                Rest::Settled if self.asks && self.follow.state.is_interrupted() => self.ask().await?,
-                rest => return self.close(&rest),
+            let asked = self.asks && !self.manner.detached && self.follow.state.is_interrupted();
+            let next = match rest {
+                Rest::Settled if asked => self.ask().await?,
+                rest => Next::Rest(rest),
             };
+            match next {
+                Next::Say(answer) => message = answer,
+                Next::Rest(rest) => return self.close(&rest),
+            }
         }
-        self.close(&Rest::Settled)
     }
 
     /// Follows a task that is there.
@@ -88,50 +98,44 @@ impl<'a> Talk<'a> {
             _ = tokio::signal::ctrl_c() => return Ok(Rest::Interrupted),
             () = at(deadline) => return Ok(Rest::TimedOut),
         };
-        said.map_err(|why| self.failed(why))?;
+        if let Some(response) = said.map_err(|why| self.failed(why))? {
+            self.follow.take(&response);
+            match &response {
+                // What is wanted of a task that is left alone is its name.
+                StreamResponse::Task(task) if self.manner.detached && !self.manner.json => {
+                    output::line(&task.id)?;
+                }
+                response => self.printer.show(response)?,
+            }
+        }
         if self.manner.detached { Ok(Rest::Settled) } else { self.run().await }
     }
 
-    async fn open(&mut self, remote: &Remote, message: Message) -> Result<(), Error> {
+    /// Says it: what was answered, or nothing where a stream was opened that will tell.
+    async fn open(&mut self, remote: &Remote, message: Message) -> Result<Option<StreamResponse>, Error> {
         match remote {
             Remote::Agent { client, .. } => {
                 if client.streams() && !self.manner.detached {
                     match client.stream(request(message.clone(), false)).await {
                         Ok(events) => {
                             self.follow.open(events);
-                            return Ok(());
+                            return Ok(None);
                         }
                         // The card says one thing, the agent another.
                         Err(why) if is_unsupported(&why) => {}
                         Err(why) => return Err(why),
                     }
                 }
-                self.send(client, message).await
+                Ok(Some(match client.send(request(message, self.manner.detached)).await? {
+                    SendMessageResponse::Task(task) => StreamResponse::Task(task),
+                    SendMessageResponse::Message(message) => StreamResponse::Message(message),
+                }))
             }
             Remote::Node(node) => {
                 let id = message.task_id.clone().unwrap_or_default();
-                let task = Remote::say(node, &id, &message).await?;
-                self.took(&StreamResponse::Task(task))
+                Remote::say(node, &id, &message).await.map(|task| Some(StreamResponse::Task(task)))
             }
         }
-    }
-
-    async fn send(&mut self, client: &Client, message: Message) -> Result<(), Error> {
-        let response = match client.send(request(message, self.manner.detached)).await? {
-            SendMessageResponse::Task(task) => StreamResponse::Task(task),
-            SendMessageResponse::Message(message) => StreamResponse::Message(message),
-        };
-        self.took(&response)
-    }
-
-    fn took(&mut self, response: &StreamResponse) -> Result<(), Error> {
-        self.follow.take(response);
-        let shown = match response {
-            // What is wanted of a task that is left alone is its name.
-            StreamResponse::Task(task) if self.manner.detached && !self.manner.json => output::line(&task.id),
-            response => self.printer.show(response),
-        };
-        shown.map_err(|why| Error::Unusable(why.to_string()))
     }
 
     async fn run(&mut self) -> Result<Rest, Failure> {
@@ -149,8 +153,8 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Asks at the terminal; `None` where nothing is answered and the question stays open.
-    async fn ask(&mut self) -> Result<Option<Message>, Failure> {
+    /// Asks at the terminal. Where nothing is answered, the question stays open.
+    async fn ask(&mut self) -> Result<Next, Failure> {
         self.printer.finish()?;
         loop {
             output::prompt("> ");
@@ -160,25 +164,26 @@ impl<'a> Talk<'a> {
             });
             let line = tokio::select! {
                 line = line => line.map_err(|why| Failure::failed(why.to_string()))??,
-                _ = tokio::signal::ctrl_c() => None,
+                _ = tokio::signal::ctrl_c() => return Ok(Next::Rest(Rest::Interrupted)),
+                () = at(self.deadline) => return Ok(Next::Rest(Rest::TimedOut)),
             };
             let Some(line) = line else {
                 output::note("");
-                return Ok(None);
+                return Ok(Next::Rest(Rest::Settled));
             };
             let text = line.trim_end_matches(['\n', '\r']);
             if !text.is_empty() {
                 let mut message = of_text(text);
                 message.task_id.clone_from(&self.follow.task_id);
                 message.context_id.clone_from(&self.follow.context_id);
-                return Ok(Some(message));
+                return Ok(Next::Say(message));
             }
             if self.follow.state == TaskState::AuthRequired {
                 // Signed in elsewhere: the agent goes on by itself.
                 self.follow.passing = Some(TaskState::AuthRequired);
-                let _ = self.run().await?;
-                if !self.follow.state.is_interrupted() {
-                    return Ok(None);
+                let rest = self.run().await?;
+                if !matches!(rest, Rest::Settled) || !self.follow.state.is_interrupted() {
+                    return Ok(Next::Rest(rest));
                 }
             }
         }

@@ -188,3 +188,33 @@ async fn a_node_that_cannot_start_says_why() {
         "{misspelt:?}"
     );
 }
+
+#[tokio::test]
+async fn tls_is_trusted_by_a_named_authority_only() {
+    let certificates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/certificates");
+    let file = |name: &str| certificates.join(name).display().to_string();
+    let desk = Desk::new();
+    std::fs::write(
+        desk.path().join("baton.toml"),
+        format!(
+            "[node]\ndev = true\nlisten = [\"https://127.0.0.1:0\"]\n\
+             [node.tls]\ncert = \"{}\"\nkey = \"{}\"\n[agents.echo]\nrunner = {{ kind = \"echo\" }}\n",
+            file("cert.pem"),
+            file("key.pem")
+        ),
+    )
+    .unwrap();
+    let node = Node::start(desk, &[]).await;
+    let (desk, url) = (&node.desk, node.url("echo"));
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    let trusted = desk.run(&["send", &url, "hello", "--ca-file", &file("ca.pem")]).await;
+    assert_eq!(trusted.ok(), "hello\n");
+    let left = desk.run(&["send", "--async", &url, "hello", "--ca-file", &file("ca.pem")]).await;
+    assert!(left.err.is_empty() || left.err.contains("--ca-file"), "{left:?}");
+    let unknown = desk.run(&["send", &url, "hello"]).await;
+    assert_eq!(unknown.code, 4, "{unknown:?}");
+    assert!(unknown.err.contains("certificate"), "{unknown:?}");
+    let none = desk.run(&["send", &url, "hello", "--ca-file", "baton.toml"]).await;
+    assert_eq!(none.code, 2, "{none:?}");
+    node.stop().await;
+}
