@@ -214,7 +214,7 @@ async fn tls_is_trusted_by_a_named_authority_only() {
     let unknown = desk.run(&["send", &url, "hello"]).await;
     assert_eq!(unknown.code, 4, "{unknown:?}");
     assert!(unknown.err.contains("certificate"), "{unknown:?}");
-    let none = desk.run(&["send", &url, "hello", "--ca-file", "baton.toml"]).await;
-    assert_eq!(none.code, 2, "{none:?}");
+    let empty = desk.run(&["send", &url, "hello", "--ca-file", "baton.toml"]).await;
+    assert_eq!(empty.code, 2, "{empty:?}");
     node.stop().await;
 }
