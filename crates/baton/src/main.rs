@@ -10,5 +10,5 @@ fn main() -> ExitCode {
     if args.next().is_some_and(|first| first == warden::SUBCOMMAND) {
         return warden::main(args);
     }
-    ExitCode::SUCCESS
+    baton::cli::main()
 }
