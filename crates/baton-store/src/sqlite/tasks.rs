@@ -32,7 +32,7 @@ pub(super) const NEXT_READY: &str = "-- store.next_ready
 SELECT min(coalesce(not_before, 0)) FROM task WHERE agent = ?1 AND phase = 'ready'";
 
 pub(super) const LIST_OPEN_OF_GRANT: &str = "-- store.list_open_of_grant
-SELECT id FROM task WHERE grant_id = ?1 AND phase IN ('ready', 'running', 'interrupted') ORDER BY id";
+SELECT id FROM task WHERE grant_id = ?1 AND (phase = 'ready' OR phase = 'running' OR phase = 'interrupted') ORDER BY id";
 
 const PRUNE_EVENTS: &str = "-- store.prune_events
 DELETE FROM event WHERE task_id = ?1";

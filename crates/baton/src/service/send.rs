@@ -10,7 +10,7 @@ use baton_store::{Applied, By, Create, Idempotency, Op, Verb};
 use sha2::{Digest as _, Sha256};
 
 use super::follow::{Events, Follow};
-use super::hub::Watch;
+use super::hub::{Hub, Watch};
 use super::{Error, Scope, Service, parse_id};
 use crate::clock::new_id;
 use crate::runner::echo;
@@ -35,23 +35,34 @@ pub enum Sent {
     Message(Arc<Message>),
 }
 
-/// What was committed, and the watch that began before it.
+/// What was committed, and the watch that began before it; none where the commit was all that there is to see.
 struct Handed {
-    watch: Watch,
+    watch: Option<Watch>,
     applied: Applied,
+}
+
+impl Handed {
+    /// A watch in any case. What was committed is known, and what comes later is seen by it.
+    fn watch(&mut self, hub: &Arc<Hub>) -> Watch {
+        self.watch.take().unwrap_or_else(|| hub.watch(self.applied.known.task().id))
+    }
 }
 
 impl Service {
     /// SendMessage: waits until the task settles, or returns at once where that is asked for.
     pub async fn send(&self, scope: &Scope, send: Send) -> Result<Sent, Error> {
         let at_once = send.return_immediately;
-        let Handed { watch, applied } = self.hand_in(scope, send, at_once).await?;
+        let mut handed = self.hand_in(scope, send, at_once).await?;
         if at_once {
-            return Ok(Sent::Task(self.whole(applied.known).await?));
+            return Ok(Sent::Task(self.whole(handed.applied.known).await?));
         }
         // Its own message leaves no task settled, so that a settled state is always a later one.
         let settled = |task: &Task| task.state.is_settled();
-        let known = self.settled(watch, applied.known, self.limits().send_wait, settled).await;
+        let mut known = handed.applied.known.clone();
+        if !settled(known.task()) {
+            let watch = handed.watch(&self.hub);
+            known = self.settled(watch, known, self.limits().send_wait, settled).await;
+        }
         let snapshot = self.whole(known).await?;
         if snapshot.task.state == State::Answered {
             let (_, reply) =
@@ -67,14 +78,18 @@ impl Service {
             return Err(Error::Unsupported("this agent does not stream"));
         }
         let shown = !scope.agent.policy.replies;
-        let Handed { watch, applied } = self.hand_in(scope, send, shown).await?;
+        let mut handed = self.hand_in(scope, send, shown).await?;
+        let watch = handed.watch(&self.hub);
+        let applied = handed.applied;
         let created = applied.events.first().is_some_and(|event| event.seq == 1);
-        let snapshot = self.whole(applied.known).await?;
+        let snapshot = self.whole(applied.known.clone()).await?;
         let (id, seq) = (snapshot.task.id, snapshot.task.seq);
         let (task, after) =
             if created { (snapshot.at_submission(), 1) } else { (snapshot.object(None, true), seq) };
         let mut events = Events::new(Arc::clone(&self.store), watch, id, after, seq);
-        if !created && snapshot.task.state.is_terminal() {
+        if created {
+            events.add(&applied.events[1..]);
+        } else if snapshot.task.state.is_terminal() {
             events.finish();
         }
         let mut first = Some((after, StreamResponse::Task(task)));
@@ -158,10 +173,10 @@ impl Service {
             now: self.now(),
             repeat: false,
         };
-        let watch = self.hub.watch(id);
+        let watch = (!scope.agent.is_inline()).then(|| self.hub.watch(id));
         let applied = self.commit(op, slot).await?;
-        let found = applied.known.task().id;
-        let watch = if found == id { watch } else { self.hub.watch(found) };
+        // An idempotency key may have led to another task.
+        let watch = watch.filter(|_| applied.known.task().id == id);
         Ok(Handed { watch, applied })
     }
 
@@ -197,7 +212,7 @@ impl Service {
     async fn follow_up(&self, scope: &Scope, send: Send, id: TaskId) -> Result<Handed, Error> {
         let watch = self.hub.watch(id);
         let applied = self.add_message(&scope.by(), id, send.message).await?;
-        Ok(Handed { watch, applied })
+        Ok(Handed { watch: Some(watch), applied })
     }
 
     /// A follow-up in the owner's name, from the operator.
