@@ -63,6 +63,15 @@ pub struct Node {
 impl Node {
     /// Opens the store, recovers what an earlier run left, and begins to listen. When this returns, the node answers.
     pub async fn start(settings: Settings, clock: Clock) -> Result<Self, Error> {
+        Self::start_with(settings, clock, lane).await
+    }
+
+    /// As [`Node::start`], with another way to find the runner of an agent, if it has one.
+    pub async fn start_with(
+        settings: Settings,
+        clock: Clock,
+        lane: impl Fn(&Agent, &Clock) -> Option<LaneSettings>,
+    ) -> Result<Self, Error> {
         let hub = Arc::new(Hub::default());
         let sqlite = Sqlite::open(&settings.node.data_dir, Arc::clone(&hub) as _)?;
         let store: Arc<dyn Store> = Arc::new(sqlite.clone());
@@ -88,7 +97,7 @@ impl Node {
         let authenticator = Authenticator::new(Arc::clone(&service.store), settings.node.dev);
         let doors = Doors::new(service.clone(), authenticator, DevGuard::new(settings.node.dev), cards);
         let dev = settings.node.dev;
-        add_agents(&service, settings);
+        add_agents(&service, settings, lane);
         let stop = CancellationToken::new();
         let loops = TaskTracker::new();
         loops.spawn(reaper::run(service.clone(), stop.clone()));
@@ -115,7 +124,7 @@ impl Node {
             }
         }
         info!(agents = settings.agents.len(), "configuration reloaded");
-        add_agents(&self.service, settings);
+        add_agents(&self.service, settings, lane);
     }
 
     /// Drains: refuses new work, lets attempts finish for a while, ends them, and closes the store.
@@ -144,7 +153,7 @@ impl Node {
 }
 
 /// Takes on the agents of the settings. One that did not change keeps its runner, and so its warm children.
-fn add_agents(service: &Service, settings: Settings) {
+fn add_agents(service: &Service, settings: Settings, lane: impl Fn(&Agent, &Clock) -> Option<LaneSettings>) {
     let default = settings.node.default_agent;
     for agent in settings.agents.values() {
         let same = service.agents.find(&agent.name).is_some_and(|known| known.settings == *agent);

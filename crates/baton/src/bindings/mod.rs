@@ -15,7 +15,8 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use baton_wire::fault::{Fault, Kind};
-use http::Request;
+use baton_wire::operation::Operation;
+use http::{HeaderMap, Request};
 
 use crate::access::{Authenticator, DevGuard};
 use crate::service::{Scope, Service};
@@ -42,9 +43,10 @@ impl Doors {
         }
     }
 
-    /// A place for one more stream of this caller.
-    fn enter(&self, scope: &Scope) -> Result<sse::Place, Fault> {
-        self.streams.enter(&scope.caller, &self.service.limits()).map_err(|why| fault::of(why, None))
+    /// A place for one more stream of this caller, where the operation is one: taken before anything is written.
+    fn enter(&self, scope: &Scope, operation: Operation) -> Result<Option<sse::Place>, Fault> {
+        let enter = || self.streams.enter(&scope.caller, &self.service.limits());
+        operation.is_streaming().then(enter).transpose().map_err(|why| fault::of(why, None))
     }
 
     /// Every path of a node.
@@ -54,6 +56,7 @@ impl Doors {
             .merge(admin::router())
             .merge(health::router())
             .fallback(elsewhere)
+            .method_not_allowed_fallback(not_allowed)
             .with_state(self)
     }
 }
@@ -61,7 +64,12 @@ impl Doors {
 /// A path of the form `/{tenant}/…` is an agent's too; anything else is nowhere.
 async fn elsewhere(State(doors): State<Doors>, request: Request<axum::body::Body>) -> Response {
     match a2a::tenant_at_root(&request) {
-        Some(agent) => a2a::rest(&doors, &agent, request).await,
-        None => fault::rest(&Fault::new(Kind::UnknownPath), media::Media::of(request.headers())),
+        Ok(agent) => a2a::rest(&doors, &agent, request).await,
+        Err(fault) => fault::rest(&fault, media::Media::of(request.headers())),
     }
+}
+
+/// The path is there, the method is not; the router adds which are.
+async fn not_allowed(headers: HeaderMap) -> Response {
+    fault::rest(&Fault::new(Kind::MethodNotAllowed), media::Media::of(&headers))
 }

@@ -14,7 +14,6 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
-use tokio_util::sync::CancellationToken;
 
 use super::fault;
 use crate::access::Caller;
@@ -70,9 +69,9 @@ struct Open {
     follow: Follow,
     wrap: Wrap,
     quiet: Interval,
-    draining: CancellationToken,
+    service: Service,
     revocations: watch::Receiver<u64>,
-    caller: Option<(Service, Caller)>,
+    caller: Option<Caller>,
     over: bool,
     _place: Option<Place>,
 }
@@ -82,13 +81,16 @@ pub fn respond(service: &Service, follow: Follow, wrap: Wrap, caller: Option<(Ca
     let mut quiet = tokio::time::interval_at(Instant::now() + SILENCE, SILENCE);
     quiet.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (caller, place) = caller.unzip();
+    // The grant may have gone between the look at the credentials and here.
+    let mut revocations = service.revocations.subscribe();
+    revocations.mark_changed();
     let open = Open {
         follow,
         wrap,
         quiet,
-        draining: service.draining.clone(),
-        revocations: service.revocations.subscribe(),
-        caller: caller.map(|caller| (service.clone(), caller)),
+        service: service.clone(),
+        revocations,
+        caller,
         over: false,
         _place: place,
     };
@@ -109,6 +111,7 @@ impl Open {
         while !self.over {
             tokio::select! {
                 biased;
+                _ = self.revocations.changed() => self.over = self.is_revoked().await,
                 item = self.follow.next() => return match item {
                     Ok(Some((seq, item))) => {
                         self.quiet.reset();
@@ -121,8 +124,11 @@ impl Open {
                     }
                 },
                 _ = self.quiet.tick() => return Some(Bytes::from_static(KEEP_ALIVE)),
-                () = self.draining.cancelled() => return None,
-                _ = self.revocations.changed() => self.over = self.is_revoked().await,
+                () = self.service.draining.cancelled() => {
+                    self.over = true;
+                    let last = self.follow.held_back(&self.service).await;
+                    return last.map(|(seq, item)| self.wrap.event(Some(seq), &item));
+                }
             }
         }
         None
@@ -131,7 +137,7 @@ impl Open {
     /// Whether the caller's grant is no more.
     async fn is_revoked(&self) -> bool {
         match &self.caller {
-            Some((service, caller)) if !caller.is_local() => service.is_revoked(&caller.owner.grant).await,
+            Some(caller) if !caller.is_local() => self.service.is_revoked(&caller.owner.grant).await,
             Some(_) | None => false,
         }
     }

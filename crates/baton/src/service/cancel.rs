@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_core::task::{Input, Refusal, Snapshot};
+use baton_core::task::{Input, Refusal, Snapshot, State};
 use baton_store::{By, Verb};
 
 use super::{Error, Scope, Service, parse_id};
@@ -26,6 +26,9 @@ impl Service {
             other => other?,
         };
         let known = self.settled(watch, applied.known, CANCEL_WAIT, |task| task.state.is_terminal()).await;
-        self.whole(known).await
+        let snapshot = self.whole(known).await?;
+        // What ended otherwise before it could be stopped was not cancelled.
+        let ended_otherwise = snapshot.task.state.is_terminal() && snapshot.task.state != State::Canceled;
+        if ended_otherwise { Err(Error::TaskNotCancelable) } else { Ok(snapshot) }
     }
 }

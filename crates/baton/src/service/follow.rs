@@ -48,23 +48,32 @@ impl Events {
                 self.over = event.body.is_terminal();
                 return Ok(Some(event));
             }
+            self.more().await?;
+        }
+        Ok(None)
+    }
+
+    /// Adds what comes after all that is at hand, as soon as there is any. Safe to drop before it is ready.
+    async fn more(&mut self) -> Result<(), Error> {
+        let last = self.waiting.back().map_or(self.after, |event| event.seq);
+        loop {
             let newest = self.watch.newest().map_or(0, |known| known.task().seq).max(self.known);
-            match self.watch.after(self.after) {
-                Some(fresh) if !fresh.is_empty() => self.waiting.extend(fresh),
-                None if newest > self.after => {
-                    self.waiting.extend(self.store.events(self.id, self.after, BATCH).await?);
-                    if self.waiting.is_empty() {
-                        self.over = true;
-                    }
+            match self.watch.after(last) {
+                Some(fresh) if !fresh.is_empty() => {
+                    self.waiting.extend(fresh);
+                    return Ok(());
+                }
+                None if newest > last => {
+                    let read = self.store.events(self.id, last, BATCH).await?;
+                    self.over = read.is_empty();
+                    self.waiting.extend(read);
+                    return Ok(());
                 }
                 Some(_) | None => self.watch.changed().await,
             }
         }
-        Ok(None)
     }
-}
 
-impl Events {
     /// Events that are at hand already: those that follow what was read last.
     pub fn add(&mut self, events: &[Arc<Event>]) {
         self.waiting.extend(events.iter().cloned());
@@ -75,23 +84,26 @@ impl Events {
         self.over = true;
     }
 
-    /// Waits for the first event that says something of the work; answers it where it is a direct Message, and leaves it
-    /// to be read where it is not.
+    /// Waits for the first event that says something of the work; answers it where it is a direct Message. Nothing is
+    /// taken: [`Events::next`] begins where it would have. Safe to drop before it is ready.
     pub async fn reply(&mut self) -> Result<Option<(u64, Arc<Message>)>, Error> {
-        let mut read = VecDeque::new();
-        let mut reply = None;
-        while let Some(event) = self.next().await? {
-            read.push_back(Arc::clone(&event));
-            match &event.body {
-                Body::Answered { message } => reply = Some((event.seq, Arc::clone(message))),
-                Body::Claimed { .. } | Body::Requeued { .. } | Body::Used { .. } => continue,
-                _ => {}
+        let mut looked_at = 0;
+        while !self.over {
+            while let Some(event) = self.waiting.get(looked_at) {
+                match &event.body {
+                    Body::Answered { message } => return Ok(Some((event.seq, Arc::clone(message)))),
+                    Body::Claimed { .. }
+                    | Body::Requeued { .. }
+                    | Body::Used { .. }
+                    | Body::Messaged { .. } => {
+                        looked_at += 1;
+                    }
+                    _ => return Ok(None),
+                }
             }
-            break;
+            self.more().await?;
         }
-        read.append(&mut self.waiting);
-        (self.waiting, self.over) = (read, false);
-        Ok(reply)
+        Ok(None)
     }
 }
 
@@ -99,6 +111,8 @@ impl Events {
 #[derive(Debug)]
 pub struct Follow {
     pub first: Option<(u64, StreamResponse)>,
+    /// The agent may still answer with a direct Message: `first` is held back until it does or does not.
+    pub undecided: bool,
     pub events: Events,
     pub context_id: String,
     /// The stream ends where the task waits for input (SendStreamingMessage); SubscribeToTask goes on to the end.
@@ -121,15 +135,18 @@ impl Service {
     pub async fn subscribe_by(&self, by: By, id: &str, last: Option<u64>) -> Result<Follow, Error> {
         let id = parse_id(id)?;
         let watch = self.hub.watch(id);
-        let mut snapshot = self.store.find(&by, id).await?.ok_or(Error::TaskNotFound)?;
-        if !snapshot.task.shown && !snapshot.task.state.is_terminal() {
-            self.apply(by.clone(), id, vec![Input::Shown]).await?;
-            snapshot = self.store.find(&by, id).await?.ok_or(Error::TaskNotFound)?;
-        }
+        let snapshot = self.store.find(&by, id).await?.ok_or(Error::TaskNotFound)?;
+        let snapshot = self.shown(&by, snapshot).await?;
         let seq = snapshot.task.seq;
         let resumed = last.filter(|last| *last < seq);
-        if snapshot.task.state.is_terminal() && resumed.is_none() {
-            return Err(Error::Unsupported("the task is over: GetTask shows how it ended"));
+        if snapshot.task.state.is_terminal() {
+            let left = match resumed {
+                Some(last) => self.store.events(id, last, 1).await?,
+                None => Vec::new(),
+            };
+            if left.is_empty() {
+                return Err(Error::Unsupported("the task is over: GetTask shows how it ended"));
+            }
         }
         let context_id = snapshot.task.context_id.to_string();
         let (first, after) = match resumed {
@@ -138,7 +155,16 @@ impl Service {
         };
         let events = Events::new(Arc::clone(&self.store), watch, id, after, seq);
         let first = Some((after, StreamResponse::Task(first)));
-        Ok(Follow { first, events, context_id, until_input: false, from: after })
+        Ok(Follow { first, undecided: false, events, context_id, until_input: false, from: after })
+    }
+
+    /// The task as a client is about to see it: from then on it becomes a direct Message no more.
+    pub(super) async fn shown(&self, by: &By, snapshot: Arc<Snapshot>) -> Result<Arc<Snapshot>, Error> {
+        if !may_be_message(&snapshot.task) {
+            return Ok(snapshot);
+        }
+        let applied = self.apply(by.clone(), snapshot.task.id, vec![Input::Shown]).await?;
+        self.whole(applied.known).await
     }
 
     /// The task with its status as of `seq`, without artifacts and history, so that no append is applied twice.
@@ -197,6 +223,11 @@ impl Service {
     }
 }
 
+/// Whether the agent may still answer with a direct Message in place of this task.
+pub(super) fn may_be_message(task: &Task) -> bool {
+    task.policy.replies && !task.shown && !task.state.is_terminal()
+}
+
 fn status_of(event: &Event) -> Option<TaskStatus> {
     if !event.body.is_visible() {
         return None;
@@ -245,8 +276,23 @@ pub fn item(id: TaskId, context_id: &str, event: &Event) -> Option<StreamRespons
 }
 
 impl Follow {
+    /// The task that was held back, where the stream must end before the agent has said anything.
+    pub async fn held_back(&mut self, service: &Service) -> Option<(u64, StreamResponse)> {
+        self.undecided = false;
+        let (id, first) = (self.events.id, self.first.take()?);
+        service.apply(By::Node, id, vec![Input::Shown]).await.ok().map(|_| first)
+    }
+
     /// The next item with its sequence number; `None` at the stream's end. Safe to drop before it is ready.
     pub async fn next(&mut self) -> Result<Option<(u64, StreamResponse)>, Error> {
+        if self.undecided {
+            let reply = self.events.reply().await?;
+            self.undecided = false;
+            if let Some((seq, message)) = reply {
+                self.first = Some((seq, StreamResponse::Message(message)));
+                self.events.finish();
+            }
+        }
         if let Some(first) = self.first.take() {
             return Ok(Some(first));
         }

@@ -15,8 +15,15 @@ const TAIL: usize = 256;
 /// The meeting place of commits and those who wait for them.
 #[derive(Debug, Default)]
 pub struct Hub {
-    watched: Mutex<HashMap<TaskId, Arc<Channel>>>,
+    watched: Mutex<HashMap<TaskId, Watched>>,
     ready: Mutex<HashMap<AgentName, Arc<Notify>>>,
+}
+
+/// A channel and how many watch it.
+#[derive(Debug, Default)]
+struct Watched {
+    channel: Arc<Channel>,
+    watchers: usize,
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +53,11 @@ pub struct Watch {
 impl Hub {
     /// Watches a task from now on. Watch first, then read: what is committed in between is seen by both.
     pub fn watch(self: &Arc<Self>, id: TaskId) -> Watch {
-        let channel = Arc::clone(self.watched().entry(id).or_default());
+        let mut watched = self.watched();
+        let entry = watched.entry(id).or_default();
+        entry.watchers += 1;
+        let channel = Arc::clone(&entry.channel);
+        drop(watched);
         let told = lock(&channel.seen).commits;
         Watch { hub: Arc::clone(self), id, channel, told }
     }
@@ -65,7 +76,7 @@ impl Hub {
         self.len() == 0
     }
 
-    fn watched(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<Channel>>> {
+    fn watched(&self) -> MutexGuard<'_, HashMap<TaskId, Watched>> {
         lock(&self.watched)
     }
 }
@@ -78,8 +89,8 @@ impl Observer for Hub {
     fn committed(&self, commits: &[Committed]) {
         let watched = self.watched();
         for commit in commits {
-            if let Some(channel) = watched.get(&commit.known.task().id) {
-                channel.take(commit);
+            if let Some(watched) = watched.get(&commit.known.task().id) {
+                watched.channel.take(commit);
             }
         }
         drop(watched);
@@ -138,9 +149,12 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         let mut watched = self.hub.watched();
-        // The map's own reference and this one: nobody else watches.
-        if Arc::strong_count(&self.channel) == 2 {
-            watched.remove(&self.id);
+        // Counted under the lock: two that go at the same time must not both take the other for one that stays.
+        if let Some(entry) = watched.get_mut(&self.id) {
+            entry.watchers -= 1;
+            if entry.watchers == 0 {
+                watched.remove(&self.id);
+            }
         }
     }
 }

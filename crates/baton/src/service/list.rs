@@ -71,7 +71,15 @@ impl Service {
         };
         let page = self.store.list(query).await?;
         let next_page_token = page.next.map(write_token).unwrap_or_default();
-        Ok(Listed { tasks: page.tasks, next_page_token, size, total: page.total })
+        let (by, mut tasks, mut total) = (scope.by(), Vec::with_capacity(page.tasks.len()), page.total);
+        for task in page.tasks {
+            match self.shown(&by, task).await {
+                // It became a direct Message between the two looks.
+                Err(Error::TaskNotFound) => total -= 1,
+                shown => tasks.push(shown?),
+            }
+        }
+        Ok(Listed { tasks, next_page_token, size, total })
     }
 }
 

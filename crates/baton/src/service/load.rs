@@ -11,7 +11,8 @@ impl Service {
     /// The task of this id, where it is the caller's.
     pub async fn load(&self, scope: &Scope, id: &str) -> Result<Arc<Snapshot>, Error> {
         scope.allow(Verb::Read)?;
-        self.load_by(&scope.by(), id).await
+        let by = scope.by();
+        self.shown(&by, self.load_by(&by, id).await?).await
     }
 
     /// As [`Service::load`], for the operator too.

@@ -17,6 +17,7 @@ use baton_core::task::Input;
 use baton_core::time::Timestamp;
 use baton_store::{Applied, By, Op, Store, Verb};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::access::Caller;
 use crate::clock::{Clock, new_id};
@@ -87,8 +88,7 @@ impl Service {
         task: TaskId,
         inputs: Vec<Input>,
     ) -> Result<Applied, baton_store::Error> {
-        let op = Op { id: new_id(), task, by, create: None, inputs, now: self.clock.now(), repeat: false };
-        self.store.apply(op).await
+        self.store.apply(op(new_id(), by, task, inputs, self.now())).await
     }
 
     /// The limits that hold now.
@@ -99,6 +99,11 @@ impl Service {
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
+}
+
+/// Inputs for a task that is there.
+const fn op(id: Uuid, by: By, task: TaskId, inputs: Vec<Input>, now: Timestamp) -> Op {
+    Op { id, task, by, create: None, inputs, now, repeat: false }
 }
 
 /// The id that a client wrote, where it can be one of ours.

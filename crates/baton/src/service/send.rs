@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use baton_core::ident::{ContextId, TaskId};
 use baton_core::json::Object;
-use baton_core::model::{Message, Role, StreamResponse};
+use baton_core::model::{Message, Role, StreamResponse, TaskState};
 use baton_core::task::{Holder, HolderKind, Input, New, Request, Snapshot, State, Task};
-use baton_store::{Applied, By, Create, Idempotency, Op, Verb};
+use baton_store::{Applied, By, Create, Idempotency, Known, Op, Verb};
 use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
-use super::follow::{Events, Follow};
+use super::follow::{Events, Follow, may_be_message};
 use super::hub::{Hub, Watch};
-use super::{Error, Scope, Service, parse_id};
+use super::{Error, Scope, Service, op, parse_id};
 use crate::clock::new_id;
 use crate::runner::echo;
 use crate::worker::dispatcher::Slot;
@@ -54,7 +55,7 @@ impl Service {
         let at_once = send.return_immediately;
         let mut handed = self.hand_in(scope, send, at_once).await?;
         if at_once {
-            return Ok(Sent::Task(self.whole(handed.applied.known).await?));
+            return self.sent(handed.applied.known).await;
         }
         // Its own message leaves no task settled, so that a settled state is always a later one.
         let settled = |task: &Task| task.state.is_settled();
@@ -63,13 +64,23 @@ impl Service {
             let watch = handed.watch(&self.hub);
             known = self.settled(watch, known, self.limits().send_wait, settled).await;
         }
-        let snapshot = self.whole(known).await?;
-        if snapshot.task.state == State::Answered {
-            let (_, reply) =
-                snapshot.messages.last().ok_or_else(|| Error::Internal("no reply".to_owned()))?;
-            return Ok(Sent::Message(Arc::clone(reply)));
+        self.sent(known).await
+    }
+
+    /// The direct Message, or the task; that is shown herewith.
+    async fn sent(&self, known: Known) -> Result<Sent, Error> {
+        let mut snapshot = self.whole(known).await?;
+        if may_be_message(&snapshot.task) {
+            snapshot = match self.shown(&By::Node, Arc::clone(&snapshot)).await {
+                // The reply was quicker.
+                Err(Error::TaskNotFound) => self.load_by(&By::Node, &snapshot.task.id.to_string()).await?,
+                shown => shown?,
+            };
         }
-        Ok(Sent::Task(snapshot))
+        Ok(match reply_of(&snapshot) {
+            Some(reply) => Sent::Message(reply),
+            None => Sent::Task(snapshot),
+        })
     }
 
     /// SendStreamingMessage: the task as it was handed in, then its events to the end or to a question.
@@ -89,31 +100,20 @@ impl Service {
         let mut events = Events::new(Arc::clone(&self.store), watch, id, after, seq);
         if created {
             events.add(&applied.events[1..]);
-        } else if snapshot.task.state.is_terminal() {
+        }
+        // A repeated send may meet its task at the end already, or at a question.
+        let waits = snapshot.task.state.shown() == TaskState::InputRequired;
+        if !created && (snapshot.task.state.is_terminal() || waits) {
             events.finish();
         }
-        let mut first = Some((after, StreamResponse::Task(task)));
-        if created && !shown {
-            first = self.first_of(&mut events, first).await?;
-        }
-        let context_id = snapshot.task.context_id.to_string();
-        Ok(Follow { first, events, context_id, until_input: true, from: after })
-    }
-
-    /// An agent that may reply shows nothing before its first event: where that is a reply, the stream is that message.
-    async fn first_of(
-        &self,
-        events: &mut Events,
-        task: Option<(u64, StreamResponse)>,
-    ) -> Result<Option<(u64, StreamResponse)>, Error> {
-        let replied = tokio::select! {
-            replied = events.reply() => replied?,
-            () = self.draining.cancelled() => None,
+        let first = match reply_of(&snapshot) {
+            Some(reply) => (seq, StreamResponse::Message(reply)),
+            None => (after, StreamResponse::Task(task)),
         };
-        Ok(replied.map_or(task, |(seq, message)| {
-            events.finish();
-            Some((seq, StreamResponse::Message(message)))
-        }))
+        // An agent that may reply shows nothing before its first event.
+        let undecided = may_be_message(&snapshot.task);
+        let context_id = snapshot.task.context_id.to_string();
+        Ok(Follow { first: Some(first), undecided, events, context_id, until_input: true, from: after })
     }
 
     /// Commits the message. Everything that could be refused is refused before anything is written.
@@ -211,18 +211,24 @@ impl Service {
 
     async fn follow_up(&self, scope: &Scope, send: Send, id: TaskId) -> Result<Handed, Error> {
         let watch = self.hub.watch(id);
-        let applied = self.add_message(&scope.by(), id, send.message).await?;
+        let applied = self.add_message(&scope.by(), id, send.message, send.idempotency_key).await?;
         Ok(Handed { watch: Some(watch), applied })
     }
 
     /// A follow-up in the owner's name, from the operator.
     pub async fn message_by(&self, by: &By, id: &str, message: Message) -> Result<Arc<Snapshot>, Error> {
         message.check().map_err(|violation| Error::Invalid(violation.within("message")))?;
-        let applied = self.add_message(by, parse_id(id)?, message).await?;
+        let applied = self.add_message(by, parse_id(id)?, message, None).await?;
         self.whole(applied.known).await
     }
 
-    async fn add_message(&self, by: &By, id: TaskId, message: Message) -> Result<Applied, Error> {
+    async fn add_message(
+        &self,
+        by: &By,
+        id: TaskId,
+        message: Message,
+        key: Option<String>,
+    ) -> Result<Applied, Error> {
         let snapshot = self.store.find(by, id).await?.ok_or(Error::TaskNotFound)?;
         let context_id = &snapshot.task.context_id;
         if message.context_id.as_deref().is_some_and(|said| said != context_id.as_str()) {
@@ -234,9 +240,36 @@ impl Service {
             role: Role::User,
             ..message
         };
-        let inputs = vec![Input::Messaged { message: Arc::new(message) }];
-        Ok(self.apply(by.clone(), id, inputs).await?)
+        let Some(key) = key else {
+            return Ok(self
+                .apply(by.clone(), id, vec![Input::Messaged { message: Arc::new(message) }])
+                .await?);
+        };
+        let inputs = vec![Input::Messaged { message: Arc::new(message.clone()) }];
+        let op = Op { repeat: true, ..op(turn_id(id, &key), by.clone(), id, inputs, self.now()) };
+        let applied = self.store.apply(op).await?;
+        if applied.repeated {
+            let snapshot = self.whole(applied.known.clone()).await?;
+            if !snapshot.messages.iter().any(|(_, known)| **known == message) {
+                return Err(baton_store::Error::KeyReused.into());
+            }
+        }
+        Ok(applied)
     }
+}
+
+/// The operation of a turn that has a key: always the same for the same key, so that it is done once.
+fn turn_id(task: TaskId, key: &str) -> Uuid {
+    let digest = Sha256::new().chain_update(task.as_bytes()).chain_update(key).finalize();
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
+}
+
+/// The direct Message, where the record is no task.
+fn reply_of(snapshot: &Snapshot) -> Option<Arc<Message>> {
+    let last = || snapshot.messages.last().map(|(_, message)| Arc::clone(message));
+    (snapshot.task.state == State::Answered).then(last).flatten()
 }
 
 /// SHA-256 of the parsed message, whatever its spelling was.

@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 mod cli;
+mod doors;
 mod federation;
+mod harness;
 mod process;
 mod script;
 mod tidy;

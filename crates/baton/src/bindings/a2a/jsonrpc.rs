@@ -60,10 +60,10 @@ async fn run(
     let request = Call::from_params(operation, rpc.params)?;
     let parameters = Parameters::read(&parts.headers)?;
     let idempotent = parameters.idempotent;
+    let place = doors.enter(scope, operation)?;
     let response = match call(&doors.service, scope, request, parameters).await? {
         Answer::Stream(follow) => {
-            let place = doors.enter(scope)?;
-            let caller = Some((scope.caller.clone(), place));
+            let caller = place.map(|place| (scope.caller.clone(), place));
             sse::respond(&doors.service, *follow, Wrap::JsonRpc(rpc.id.clone()), caller)
         }
         answer => {

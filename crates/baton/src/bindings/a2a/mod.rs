@@ -10,6 +10,8 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::{any, get};
+use baton_core::ident::AgentName;
+use baton_wire::fault::{Fault, Kind};
 use baton_wire::operation::Route;
 use http::Request;
 
@@ -39,6 +41,12 @@ async fn below_agent(
 }
 
 /// The agent of a path such as `/{tenant}/message:send`, where the tenant is the agent.
-pub fn tenant_at_root<B>(request: &Request<B>) -> Option<String> {
-    Route::parse(request.method(), request.uri().path()).ok()?.tenant
+pub fn tenant_at_root<B>(request: &Request<B>) -> Result<String, Fault> {
+    let path = request.uri().path();
+    let tenant = path.trim_start_matches('/').split_once('/').map_or("", |(tenant, _)| tenant);
+    match Route::parse(request.method(), path) {
+        Ok(Route { tenant: Some(tenant), .. }) => Ok(tenant),
+        Err(fault) if fault.kind == Kind::MethodNotAllowed && AgentName::parse(tenant).is_ok() => Err(fault),
+        Ok(_) | Err(_) => Err(Fault::new(Kind::UnknownPath)),
+    }
 }

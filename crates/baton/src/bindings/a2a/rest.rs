@@ -37,10 +37,11 @@ async fn run(doors: &Doors, agent: &str, request: Request<Body>, media: Media) -
     let request = Call::from_rest(route, parts.uri.query().unwrap_or_default(), &bytes)?;
     let parameters = Parameters::read(&parts.headers)?;
     let idempotent = parameters.idempotent;
+    let place = doors.enter(&scope, request.operation())?;
     let response = match call(&doors.service, &scope, request, parameters).await? {
         Answer::Stream(follow) => {
-            let place = doors.enter(&scope)?;
-            sse::respond(&doors.service, *follow, Wrap::Bare, Some((scope.caller.clone(), place)))
+            let caller = place.map(|place| (scope.caller.clone(), place));
+            sse::respond(&doors.service, *follow, Wrap::Bare, caller)
         }
         answer => {
             let mut response = Response::new(Body::from(encode(&answer)));

@@ -1,0 +1,91 @@
+//! Plain HTTP requests, over TCP and over the node's socket.
+
+use std::path::Path;
+
+use baton_wire::query::percent_encode;
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use serde_json::Value;
+
+use super::{Answer, Door, soon};
+
+/// A client that opens a connection for each request, so that none outlives the node it goes to.
+#[derive(Clone, Debug)]
+pub struct Http(Client<HttpConnector, Full<Bytes>>);
+
+impl Default for Http {
+    fn default() -> Self {
+        Self(Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build_http())
+    }
+}
+
+impl Http {
+    pub async fn open(&self, request: Request<Full<Bytes>>) -> Response<Incoming> {
+        soon(self.0.request(request)).await.expect("the node answers")
+    }
+
+    pub async fn answer(&self, request: Request<Full<Bytes>>, door: Door) -> Answer {
+        whole(self.open(request).await, door).await
+    }
+}
+
+/// A request with these headers.
+pub fn request(
+    method: &str,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Request<Full<Bytes>> {
+    let mut request = Request::builder().method(method).uri(url);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Full::new(body.into())).unwrap()
+}
+
+pub async fn whole(response: Response<Incoming>, door: Door) -> Answer {
+    let (parts, body) = response.into_parts();
+    let body = soon(body.collect()).await.expect("the answer comes whole").to_bytes();
+    Answer { door, status: parts.status.as_u16(), headers: parts.headers, body }
+}
+
+pub async fn over_socket(socket: &Path, method: &str, path: &str, body: Option<&Value>) -> Answer {
+    let stream = tokio::net::UnixStream::connect(socket).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let body = body.map(Value::to_string).unwrap_or_default();
+    let headers = [("host", "localhost"), ("content-type", "application/json")];
+    let response = soon(sender.send_request(request(method, path, &headers, body))).await.unwrap();
+    let answer = whole(response, Door::Rest).await;
+    connection.abort();
+    answer
+}
+
+/// `?a=1&b=2` of an object of scalars.
+pub fn query(params: &Value) -> String {
+    let mut out = String::new();
+    for (name, value) in params.as_object().unwrap() {
+        out.push(if out.is_empty() { '?' } else { '&' });
+        out.push_str(name);
+        out.push('=');
+        percent_encode(&mut out, &value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    }
+    out
+}
+
+/// A segment of a path.
+pub fn segment(text: &str) -> String {
+    let mut out = String::new();
+    percent_encode(&mut out, text);
+    out
+}
+
+/// The first value of a header.
+pub fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name).map(|value| value.to_str().unwrap())
+}

@@ -1,0 +1,35 @@
+//! What all nodes of this process log.
+
+use std::io;
+use std::sync::{Mutex, Once, PoisonError};
+
+use tracing_subscriber::filter::EnvFilter;
+
+static LOGGED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+static ONCE: Once = Once::new();
+
+struct Line;
+
+impl io::Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        LOGGED.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Keeps everything that is logged from now on, our own rooms at their most talkative.
+pub fn capture() {
+    ONCE.call_once(|| {
+        let filter = EnvFilter::new("info,baton=trace,baton_core=trace,baton_wire=trace,baton_store=trace");
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(|| Line).init();
+    });
+}
+
+/// All of it so far.
+pub fn logged() -> String {
+    String::from_utf8_lossy(&LOGGED.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+}
