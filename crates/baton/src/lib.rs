@@ -6,6 +6,7 @@ pub mod access;
 pub mod bindings;
 pub mod clock;
 pub mod config;
+pub mod crash;
 pub mod net;
 pub mod runner;
 pub mod server;
