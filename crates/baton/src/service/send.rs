@@ -6,7 +6,7 @@ use baton_core::ident::{ContextId, TaskId};
 use baton_core::json::Object;
 use baton_core::model::{Message, Role, StreamResponse};
 use baton_core::task::{Holder, HolderKind, Input, New, Request, Snapshot, State, Task};
-use baton_store::{Applied, By, Create, Idempotency, Op, Verb};
+use baton_store::{Applied, By, Create, Idempotency, Known, Op, Verb};
 use sha2::{Digest as _, Sha256};
 
 use super::follow::{Events, Follow};
@@ -105,7 +105,7 @@ impl Service {
     async fn hand_in(&self, scope: &Scope, send: Send, shown: bool) -> Result<Handed, Error> {
         scope.allow(Verb::Send)?;
         if self.draining.is_cancelled() {
-            return Err(Error::Unavailable("the node is shutting down".to_owned()));
+            return Err(Error::Draining);
         }
         send.message.check().map_err(|violation| Error::Invalid(violation.within("message")))?;
         if send.message.role != Role::User {
@@ -160,9 +160,19 @@ impl Service {
         };
         let watch = self.hub.watch(id);
         let applied = self.commit(op, slot).await?;
-        let found = applied.known.task().id;
-        let watch = if found == id { watch } else { self.hub.watch(found) };
-        Ok(Handed { watch, applied })
+        if applied.known.task().id == id {
+            return Ok(Handed { watch, applied });
+        }
+        self.earlier(applied).await
+    }
+
+    /// The task that an earlier message of the same key made. Watched first and read again then: what was committed since
+    /// the store answered is known to nobody here.
+    async fn earlier(&self, applied: Applied) -> Result<Handed, Error> {
+        let id = applied.known.task().id;
+        let watch = self.hub.watch(id);
+        let newest = self.store.find(&By::Node, id).await?.ok_or(Error::TaskNotFound)?;
+        Ok(Handed { watch, applied: Applied { known: Known::Whole(newest), ..applied } })
     }
 
     /// What happens to a new task in the commit that creates it: an inline agent's whole work, or the claim of a runner
