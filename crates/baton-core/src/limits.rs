@@ -41,5 +41,9 @@ pub const BACKOFF_MAX: Duration = Duration::from_mins(15);
 /// Wait before the next attempt when the node itself died: not the task's fault, so the series starts lower.
 pub const BACKOFF_NODE_DIED: Duration = Duration::from_secs(1);
 
+/// How long past a deadline a node that was told to cancel is waited for: its kill ladder takes 7 s, and only then is a
+/// task CANCELED.
+pub const CANCEL_GRACE: Duration = Duration::from_secs(30);
+
 /// How long a question waits for its answer before the task fails.
 pub const ANSWER_WITHIN: Duration = Duration::from_hours(24);

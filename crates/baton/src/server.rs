@@ -57,6 +57,7 @@ pub struct Node {
     /// The URLs of its TCP listeners, in the order of the settings.
     pub urls: Vec<String>,
     pub socket: PathBuf,
+    dev: bool,
     store: Sqlite,
     stop: CancellationToken,
     loops: TaskTracker,
@@ -90,6 +91,7 @@ impl Node {
         let cards = Cards::new(base.unwrap_or_else(|| "http://localhost".to_owned()), settings.node.dev);
         let authenticator = Authenticator::new(Arc::clone(&service.store), settings.node.dev);
         let doors = Doors::new(service.clone(), authenticator, DevGuard::new(settings.node.dev), cards);
+        let dev = settings.node.dev;
         add_agents(&service, settings);
         let stop = CancellationToken::new();
         let loops = TaskTracker::new();
@@ -98,7 +100,12 @@ impl Node {
         let router = doors.clone().router();
         let listeners =
             bound.into_iter().map(|bound| loops.spawn(bound.serve(router.clone(), stop.clone()))).collect();
-        Ok(Self { service, doors, urls, socket, store: sqlite, stop, loops, listeners })
+        Ok(Self { service, doors, urls, socket, dev, store: sqlite, stop, loops, listeners })
+    }
+
+    /// Loopback is the built-in grant `local`.
+    pub const fn is_dev(&self) -> bool {
+        self.dev
     }
 
     /// Takes agents and limits from new settings; what else changed takes a restart. Attempts under way go on as they

@@ -113,20 +113,13 @@ fn plain(name: AgentName, runner: settings::Runner) -> settings::Agent {
             (format!("The agent {name}"), modes)
         }
     };
-    let skill = AgentSkill {
-        id: name.to_string(),
-        name: name.to_string(),
-        description: description.clone(),
-        tags: vec![name.to_string()],
-        ..AgentSkill::default()
-    };
     settings::Agent {
         title: name.to_string(),
         name,
         description,
         version: "1.0.0".to_owned(),
         publish: false,
-        skills: vec![skill],
+        skills: Vec::new(),
         provider: None,
         documentation_url: None,
         icon_url: None,

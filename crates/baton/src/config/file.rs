@@ -48,7 +48,7 @@ impl Source {
         match problem.at {
             Some(Range { start, .. }) => {
                 let before = &self.text.as_bytes()[..start.min(self.text.len())];
-                let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+                let line = before.split(|byte| *byte == b'\n').count();
                 Error::Line { file, line, what: problem.what }
             }
             None => Error::File { file, what: problem.what },

@@ -116,7 +116,6 @@ fn without_file(flags: &Flags) -> Result<Settings, Error> {
 type RawAgents = BTreeMap<toml::Spanned<String>, toml::Spanned<agents::Agent>>;
 
 fn resolve_agents(raw: RawAgents) -> Result<BTreeMap<AgentName, Agent>, Problem> {
-    #[expect(clippy::disallowed_methods, reason = "`pass_env` asks for just this")]
     let environment = |name: &str| std::env::var(name).ok();
     raw.into_iter()
         .map(|(name, agent)| {

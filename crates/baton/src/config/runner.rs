@@ -66,13 +66,13 @@ const CONCURRENCY: usize = 4;
 const CONCURRENCY_MAX: usize = 1_000;
 
 /// How long a `jsonl` child without a task stays warm.
-const IDLE: Duration = Duration::from_secs(5 * 60);
+const IDLE: Duration = Duration::from_mins(5);
 
 /// How long a `jsonl` child may take until it is ready: an interpreter and its imports on a busy machine.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
 /// Longest silence of a `jsonl` child at work.
-const STALL: Duration = Duration::from_secs(5 * 60);
+const STALL: Duration = Duration::from_mins(5);
 
 /// Looks up a variable in the node's environment.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;

@@ -91,7 +91,7 @@ impl Default for Limits {
             body: 10 * 1024 * 1024,
             streams_per_grant: 1_000,
             streams_local: 10_000,
-            send_wait: Duration::from_secs(10 * 60),
+            send_wait: Duration::from_mins(10),
         }
     }
 }
@@ -125,6 +125,7 @@ pub struct Agent {
 }
 
 /// How an agent's work is done.
+#[expect(clippy::large_enum_variant, reason = "there are a few per node, and they are read where they stand")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runner {
     Echo,

@@ -1,7 +1,10 @@
 //! The integration tests of the node: one binary, one module per subject.
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod cli;
 mod crash;
+mod federation;
 mod process;
+mod script;
 mod tidy;
 mod warden;

@@ -1,7 +1,7 @@
 //! The end that somebody asked for, in every phase.
 
 use super::fixture::*;
-use crate::task::{Body, Input, LeaseLoss, Policy, Refusal, State};
+use crate::task::{Body, Input, LeaseLoss, New, Policy, Refusal, State};
 
 #[test]
 fn a_task_that_nobody_holds_is_canceled_at_once() {
@@ -57,6 +57,16 @@ fn after_the_request_every_failure_is_a_cancellation() {
             assert_eq!(life.state(), &State::Canceled, "{end:?}");
         }
     }
+}
+
+#[test]
+fn a_deadline_does_not_overtake_the_end_of_the_child() {
+    let life = Life::of(&New { deadline: Some(at(HOUR)), ..new() });
+    let life = life.then([node(), Input::CancelRequested]);
+    let over = HOUR + 30 * SECOND;
+    assert_eq!(life.clone().at(over - 1).refusal(&Input::DeadlinePassed), Refusal::NotYet);
+    let life = life.at(over).then([Input::DeadlinePassed]);
+    assert_eq!(life.state(), &State::Canceled, "a node that never says so");
 }
 
 #[test]
