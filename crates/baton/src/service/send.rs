@@ -120,7 +120,7 @@ impl Service {
     async fn hand_in(&self, scope: &Scope, send: Send, shown: bool) -> Result<Handed, Error> {
         scope.allow(Verb::Send)?;
         if self.draining.is_cancelled() {
-            return Err(Error::Unavailable("the node is shutting down".to_owned()));
+            return Err(Error::Draining);
         }
         send.message.check().map_err(|violation| Error::Invalid(violation.within("message")))?;
         if send.message.role != Role::User {
@@ -175,9 +175,19 @@ impl Service {
         };
         let watch = (!scope.agent.is_inline()).then(|| self.hub.watch(id));
         let applied = self.commit(op, slot).await?;
-        // An idempotency key may have led to another task.
-        let watch = watch.filter(|_| applied.known.task().id == id);
-        Ok(Handed { watch, applied })
+        if applied.known.task().id == id {
+            return Ok(Handed { watch, applied });
+        }
+        self.earlier(applied).await
+    }
+
+    /// The task that an earlier message of the same key made. Watched first and read again then: what was committed since
+    /// the store answered is known to nobody here.
+    async fn earlier(&self, applied: Applied) -> Result<Handed, Error> {
+        let id = applied.known.task().id;
+        let watch = Some(self.hub.watch(id));
+        let newest = self.store.find(&By::Node, id).await?.ok_or(Error::TaskNotFound)?;
+        Ok(Handed { watch, applied: Applied { known: Known::Whole(newest), ..applied } })
     }
 
     /// What happens to a new task in the commit that creates it: an inline agent's whole work, or the claim of a runner
