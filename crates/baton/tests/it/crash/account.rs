@@ -80,7 +80,7 @@ impl Account {
                     self.fault(format!("{id} is listed twice"));
                 }
             }
-            token = page["nextPageToken"].as_str().unwrap_or_default().to_owned();
+            page["nextPageToken"].as_str().unwrap_or_default().clone_into(&mut token);
             if token.is_empty() {
                 break;
             }
@@ -230,13 +230,13 @@ fn expected(agent: &str, task: &Value) -> Vec<String> {
     let text = texts.first().copied().unwrap_or_default();
     match agent {
         "hello" => vec![format!("Hello, {text}.\n")],
-        "slow" | "once" => vec![(1..=4).map(|n| format!("{text} {n}\n")).collect()],
+        "slow" | "once" => vec![format!("{text} 1\n{text} 2\n{text} 3\n{text} 4\n")],
         "survey" => {
             let questions = ["What is your name?", "What do you work on?", "What slows you down?"];
             let lines = questions
                 .iter()
                 .zip(&texts[1..])
-                .map(|(question, answer)| format!("**{question}** {answer}\n"));
+                .map(|(question, answer)| ["**", question, "** ", answer, "\n"].concat());
             vec![lines.collect(), String::new()]
         }
         _ => vec![text.to_owned()],
