@@ -20,7 +20,7 @@ use crate::{AttemptEnd, AttemptRecord};
 pub const TASK: &str = "id, agent, grant_id, subject, context_id, phase, status_at, created_at, deadline, seq, \
      attempt, counted, cancel_requested, shown, not_before, begun, interruption, answer_until, holder_kind, holder, \
      attempt_started_at, lease_until, reason, dead_letter, policy, request, artifacts, usage, \
-     status_message, (SELECT body FROM message WHERE message.task_id = task.id AND message.seq = task.status_message)";
+     status_message, (SELECT message FROM event WHERE event.task_id = task.id AND event.seq = task.status_message)";
 
 /// A task from a row of [`TASK`].
 pub fn task(row: &Row<'_>) -> rusqlite::Result<Task> {
@@ -193,8 +193,8 @@ pub fn event_body(body: &Body) -> Option<String> {
     Some(to_json(&extra))
 }
 
-/// The columns of [`event`], in its order, where `message` and `artifact` are joined.
-pub const EVENT: &str = "event.seq, event.kind, event.at, event.body, message.body, artifact.body, artifact.append, artifact.last_chunk";
+/// The columns of [`event`], in its order.
+pub const EVENT: &str = "seq, kind, at, body, message, artifact, append, last_chunk";
 
 /// An event from a row of [`EVENT`].
 pub fn event(row: &Row<'_>) -> rusqlite::Result<Event> {

@@ -24,13 +24,8 @@ UPDATE task SET status_at = ?1, status_message = ?2, seq = ?3, attempt = ?4, cou
 WHERE id = ?23";
 
 const INSERT_EVENT: &str = "-- store.insert_event
-INSERT INTO event (task_id, seq, kind, at, body, op) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-
-const INSERT_MESSAGE: &str = "-- store.insert_message
-INSERT INTO message (task_id, seq, body) VALUES (?1, ?2, ?3)";
-
-const INSERT_ARTIFACT: &str = "-- store.insert_artifact
-INSERT INTO artifact (task_id, seq, append, last_chunk, body) VALUES (?1, ?2, ?3, ?4, ?5)";
+INSERT INTO event (task_id, seq, kind, at, body, message, artifact, append, last_chunk, op)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 const INSERT_ATTEMPT: &str = "-- store.insert_attempt
 INSERT INTO attempt (task_id, number, holder_kind, holder, started_at, ended_at, outcome)
@@ -151,30 +146,23 @@ pub fn events<'e>(
     op: Uuid,
     events: impl Iterator<Item = &'e Event>,
 ) -> rusqlite::Result<()> {
-    let task = id.as_bytes();
+    let mut statement = db.prepare_cached(INSERT_EVENT)?;
     let mut op = Some(op);
     for event in events {
         let first = op.take();
-        db.prepare_cached(INSERT_EVENT)?.execute(params![
-            task,
+        let chunk = if let Body::Wrote { chunk } = &event.body { Some(chunk) } else { None };
+        statement.execute(params![
+            id.as_bytes(),
             event.seq,
             event.body.kind(),
             event.at.as_millis(),
             event_body(&event.body),
+            event.body.message().map(to_json),
+            chunk.map(|chunk| to_json(&chunk.artifact)),
+            chunk.map(|chunk| chunk.append),
+            chunk.map(|chunk| chunk.last_chunk),
             first.as_ref().map(Uuid::as_bytes),
         ])?;
-        if let Some(message) = event.body.message() {
-            db.prepare_cached(INSERT_MESSAGE)?.execute(params![task, event.seq, to_json(message)])?;
-        }
-        if let Body::Wrote { chunk } = &event.body {
-            db.prepare_cached(INSERT_ARTIFACT)?.execute(params![
-                task,
-                event.seq,
-                chunk.append,
-                chunk.last_chunk,
-                to_json(&chunk.artifact)
-            ])?;
-        }
     }
     Ok(())
 }
