@@ -30,16 +30,20 @@ pub const JSON_DEPTH: usize = 100;
 pub const ATTEMPTS: u32 = 5;
 
 /// How long a worker may be silent before its task is given to another.
-pub const LEASE: Duration = Duration::from_secs(300);
+pub const LEASE: Duration = Duration::from_mins(5);
 
 /// Wait before the second attempt; doubles with each further one.
 pub const BACKOFF: Duration = Duration::from_secs(30);
 
 /// Longest wait between two attempts.
-pub const BACKOFF_MAX: Duration = Duration::from_secs(15 * 60);
+pub const BACKOFF_MAX: Duration = Duration::from_mins(15);
 
 /// Wait before the next attempt when the node itself died: not the task's fault, so the series starts lower.
 pub const BACKOFF_NODE_DIED: Duration = Duration::from_secs(1);
 
+/// How long past a deadline a node that was told to cancel is waited for: its kill ladder takes 7 s, and only then is a
+/// task CANCELED.
+pub const CANCEL_GRACE: Duration = Duration::from_secs(30);
+
 /// How long a question waits for its answer before the task fails.
-pub const ANSWER_WITHIN: Duration = Duration::from_secs(24 * 60 * 60);
+pub const ANSWER_WITHIN: Duration = Duration::from_hours(24);

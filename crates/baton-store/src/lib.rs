@@ -12,8 +12,8 @@ mod tasks;
 pub use access::{Access, Grant, GrantState, NewCredential, NewGrant, Verb};
 pub use error::{Error, OpenError};
 pub use tasks::{
-    Applied, By, Claim, Committed, Create, Idempotency, Known, ListAllQuery, ListQuery, Observer, Op, Page,
-    Position, Status, Tasks,
+    Applied, AttemptEnd, AttemptRecord, By, Claim, Committed, Content, Create, Idempotency, Known,
+    ListAllQuery, ListQuery, Observer, Op, Page, Position, Status, Tasks,
 };
 
 /// Everything that a node keeps.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use baton_core::ident::{AgentName, ContextId, Owner, TaskId};
 use baton_core::model::TaskState;
-use baton_core::task::{Event, Holder, Input, New, Nudge, Snapshot, State, Task};
+use baton_core::task::{Event, Holder, Input, New, Nudge, Outcome, Snapshot, State, Task};
 use baton_core::time::Timestamp;
 use uuid::Uuid;
 
@@ -131,6 +131,15 @@ pub struct ListQuery {
     pub after: Option<Position>,
     /// 1..=100.
     pub size: usize,
+    pub content: Content,
+}
+
+/// How much of its tasks' content a page carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Content {
+    /// Newest messages of each task; the status' own message comes beside them.
+    pub messages: usize,
+    pub artifacts: bool,
 }
 
 /// A page of everybody's tasks.
@@ -141,6 +150,7 @@ pub struct ListAllQuery {
     pub after: Option<Position>,
     /// 1..=100.
     pub size: usize,
+    pub content: Content,
 }
 
 /// A place in a list: newest status first, larger id first where the times are equal.
@@ -158,6 +168,24 @@ pub struct Page {
     pub next: Option<Position>,
     /// All tasks that match, on every page.
     pub total: u64,
+}
+
+/// One try at a task, open or over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptRecord {
+    /// From 1; the fencing token.
+    pub number: u32,
+    pub holder: Holder,
+    pub started_at: Timestamp,
+    /// None while it is open.
+    pub end: Option<AttemptEnd>,
+}
+
+/// When an attempt was over, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptEnd {
+    pub at: Timestamp,
+    pub outcome: Outcome,
 }
 
 /// What the store says of itself.
@@ -191,6 +219,9 @@ pub trait Tasks: Send + Sync + 'static {
 
     /// Up to `most` events of a task after sequence number `after`, in order.
     async fn events(&self, id: TaskId, after: u64, most: usize) -> Result<Vec<Arc<Event>>, Error>;
+
+    /// Every attempt at a task, in order; empty where there is no such task.
+    async fn attempts(&self, id: TaskId) -> Result<Vec<AttemptRecord>, Error>;
 
     /// Up to `most` tasks to which the clock has done something, with what it did.
     async fn due(&self, now: Timestamp, most: usize) -> Result<Vec<(TaskId, Input)>, Error>;

@@ -4,8 +4,10 @@
 
 pub mod access;
 pub mod bindings;
+pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod federation;
 pub mod net;
 pub mod runner;
 pub mod server;

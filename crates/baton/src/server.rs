@@ -53,6 +53,7 @@ pub struct Node {
     /// The URLs of its TCP listeners, in the order of the settings.
     pub urls: Vec<String>,
     pub socket: PathBuf,
+    dev: bool,
     store: Sqlite,
     stop: CancellationToken,
     loops: TaskTracker,
@@ -69,7 +70,7 @@ impl Node {
     pub async fn start_with(
         settings: Settings,
         clock: Clock,
-        lane: impl Fn(&Agent) -> Option<LaneSettings>,
+        lane: impl Fn(&Agent, &Clock) -> Option<LaneSettings>,
     ) -> Result<Self, Error> {
         let hub = Arc::new(Hub::default());
         let sqlite = Sqlite::open(&settings.node.data_dir, Arc::clone(&hub) as _)?;
@@ -95,6 +96,7 @@ impl Node {
         let cards = Cards::new(base.unwrap_or_else(|| "http://localhost".to_owned()), settings.node.dev);
         let authenticator = Authenticator::new(Arc::clone(&service.store), settings.node.dev);
         let doors = Doors::new(service.clone(), authenticator, DevGuard::new(settings.node.dev), cards);
+        let dev = settings.node.dev;
         add_agents(&service, settings, lane);
         let stop = CancellationToken::new();
         let loops = TaskTracker::new();
@@ -103,7 +105,12 @@ impl Node {
         let router = doors.clone().router();
         let listeners =
             bound.into_iter().map(|bound| loops.spawn(bound.serve(router.clone(), stop.clone()))).collect();
-        Ok(Self { service, doors, urls, socket, store: sqlite, stop, loops, listeners })
+        Ok(Self { service, doors, urls, socket, dev, store: sqlite, stop, loops, listeners })
+    }
+
+    /// Loopback is the built-in grant `local`.
+    pub const fn is_dev(&self) -> bool {
+        self.dev
     }
 
     /// Takes agents and limits from new settings; what else changed takes a restart. Attempts under way go on as they
@@ -146,11 +153,11 @@ impl Node {
 }
 
 /// Takes on the agents of the settings. One that did not change keeps its runner, and so its warm children.
-fn add_agents(service: &Service, settings: Settings, lane: impl Fn(&Agent) -> Option<LaneSettings>) {
+fn add_agents(service: &Service, settings: Settings, lane: impl Fn(&Agent, &Clock) -> Option<LaneSettings>) {
     let default = settings.node.default_agent;
     for agent in settings.agents.values() {
         let same = service.agents.find(&agent.name).is_some_and(|known| known.settings == *agent);
-        match lane(agent) {
+        match lane(agent, &service.clock) {
             Some(lane) if !same => service.dispatcher.add(agent.name.clone(), lane),
             Some(_) => {}
             None => service.dispatcher.remove(&agent.name),
@@ -159,11 +166,13 @@ fn add_agents(service: &Service, settings: Settings, lane: impl Fn(&Agent) -> Op
     service.agents.replace(settings.agents.into_values(), default, service.now());
 }
 
-fn lane(agent: &Agent) -> Option<LaneSettings> {
+fn lane(agent: &Agent, clock: &Clock) -> Option<LaneSettings> {
     match &agent.runner {
         Runner::Echo => None,
         Runner::Process(settings) => Some(LaneSettings {
-            runner: Arc::new(process::Process::new(process_settings(settings), Spawner::new())),
+            runner: Arc::new(
+                process::Process::new(process_settings(settings), Spawner::new()).with_clock(clock.clone()),
+            ),
             concurrency: settings.concurrency,
             deadline: settings.deadline,
         }),
@@ -180,7 +189,7 @@ fn process_settings(agent: &settings::Process) -> process::settings::Settings {
         open_files: agent.rlimits.files,
         processes: agent.rlimits.processes,
         memory_bytes: agent.rlimits.memory,
-        file_bytes: None,
+        file_bytes: agent.rlimits.file_size,
         cpu_seconds: agent.rlimits.cpu_seconds,
     };
     let spec = Spec {
@@ -193,7 +202,7 @@ fn process_settings(agent: &settings::Process) -> process::settings::Settings {
     let mut settings = process::settings::Settings::new(protocol, spec);
     settings.idle = agent.idle;
     settings.ready_within = agent.ready_within;
-    settings.stall = settings.stall.map(|_| agent.stall);
+    settings.stall = agent.stall;
     settings.warm = settings.warm.max(agent.concurrency);
     settings
 }

@@ -12,6 +12,8 @@ mod part;
 mod push;
 mod stream;
 mod task;
+#[cfg(test)]
+mod tests;
 
 pub use artifact::{Artifact, ArtifactUpdate};
 pub use card::{

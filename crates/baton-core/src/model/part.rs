@@ -94,7 +94,7 @@ impl Base64 {
     pub fn parse(text: String) -> Result<Self, base64::DecodeError> {
         let url_safe = text.bytes().any(|b| matches!(b, b'-' | b'_'));
         let bytes = if url_safe { ANY_URL_SAFE.decode(&text)? } else { ANY_STANDARD.decode(&text)? };
-        if url_safe || text.len() % 4 != 0 {
+        if url_safe || !text.len().is_multiple_of(4) {
             return Ok(Self::encode(&bytes));
         }
         Ok(Self(text))
@@ -164,6 +164,9 @@ impl<'de> Deserialize<'de> for Part {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Loose { text, raw, url, data, metadata, filename, media_type } =
             object(deserializer)?.unwrap_or_default();
+        // A writer that spells every member out writes null for those that it leaves unset.
+        let other = text.is_some() || raw.is_some() || url.is_some();
+        let data = data.filter(|data| !(other && data.as_str() == "null"));
         let content = match (text, raw, url, data) {
             (Some(text), None, None, None) => Content::Text(text),
             (None, Some(base64), None, None) => Content::Raw(base64),

@@ -118,7 +118,7 @@ fn decide(task: &mut Task, input: &Input, now: Timestamp) -> Result<Vec<Body>, R
         }
         Input::Released { attempt } => {
             held(task, *attempt)?;
-            Ok(withdrawing_question(task, given_back(task)))
+            Ok(vec![given_back(task)])
         }
         Input::Rejected { attempt, message } => {
             held(task, *attempt)?;
@@ -185,11 +185,13 @@ fn ended_without_result(
     Body::Requeued { outcome: Outcome::Failed(reason), not_before, counted: true }
 }
 
-/// The holder gives the task back. Where that is all that ever happens, it ends before the events that are reserved for
-/// an end are used up.
+/// The holder gives the task back; a question that it asked stays, as when a node stops. Where giving back is all that
+/// ever happens, the task ends before the events that are reserved for an end are used up.
 fn given_back(task: &Task) -> Body {
     if task.cancel_requested {
         Body::Canceled { message: None }
+    } else if matches!(task.state, State::Interrupted { .. }) {
+        Body::HolderGone
     } else if out_of_events(task) {
         let text = "The task was taken and given back too often.";
         let message = Some(Arc::new(holder::system_message(task, text)));

@@ -34,7 +34,9 @@ pub(super) fn blank(new: &New, now: Timestamp) -> Task {
 /// The task that a whole log describes.
 pub fn replay(new: &New, events: &[Event]) -> Option<Task> {
     let mut task = blank(new, events.first()?.at);
-    events.iter().for_each(|event| evolve(&mut task, event));
+    for event in events {
+        evolve(&mut task, event);
+    }
     Some(task)
 }
 
@@ -69,7 +71,8 @@ pub fn evolve(task: &mut Task, event: &Event) {
             let attempt = task.state.open_attempt().cloned();
             task.state = State::Interrupted { kind: *kind, attempt, until: *until };
         }
-        Body::Messaged { .. } => {}
+        // Whoever names a task was shown it.
+        Body::Messaged { .. } => task.shown = true,
         Body::Resumed { .. } => {
             set_status(task, event.at, None);
             go_on(task);
@@ -87,7 +90,7 @@ pub fn evolve(task: &mut Task, event: &Event) {
             }
             task.state = State::Ready { not_before: *not_before, begun: true };
         }
-        Body::CancelRequested => task.cancel_requested = true,
+        Body::CancelRequested => (task.cancel_requested, task.shown) = (true, true),
         Body::Completed { message } => end(task, event.at, message.as_ref(), State::Completed),
         Body::Failed { reason, message, dead_letter } => {
             end(

@@ -16,7 +16,7 @@ const LIST_GRANTS: &str = r#"-- store.list_grants
 SELECT id, label, agents, verbs, created_at, revoked_at FROM "grant" ORDER BY created_at DESC, id DESC"#;
 
 const LIST_CREDENTIALS: &str = "-- store.list_credentials
-SELECT digest, grant_id, hint FROM credential WHERE revoked_at IS NULL ORDER BY created_at";
+SELECT digest, grant_id, hint, revoked_at IS NULL FROM credential ORDER BY created_at, digest";
 
 const INSERT_GRANT: &str = r#"-- store.insert_grant
 INSERT INTO "grant" (id, label, agents, verbs, created_at) VALUES (?1, ?2, ?3, ?4, ?5)"#;
@@ -57,7 +57,9 @@ pub fn load(db: &Connection) -> Result<Vec<Change>, Error> {
         let owner = text(row, 1)?;
         if let Some((grant, digests)) = changes.iter_mut().find(|(grant, _)| *grant.id == *owner) {
             grant.hints.push(row.get(2)?);
-            digests.push(row.get::<_, [u8; 32]>(0)?);
+            if row.get(3)? {
+                digests.push(row.get::<_, [u8; 32]>(0)?);
+            }
         }
     }
     Ok(changes.into_iter().map(|(grant, digests)| Change { grant: Arc::new(grant), digests }).collect())
@@ -96,7 +98,10 @@ pub fn revoke(
     changes: &mut Vec<Change>,
 ) -> Result<Arc<Grant>, Error> {
     let (actor, now) = by;
-    let grant = grants.find(id).ok_or(Error::NotFound)?;
+    // What this transaction did before stands in no memory yet.
+    let earlier = changes.iter().rev().find(|change| *change.grant.id == *id);
+    let grant =
+        earlier.map(|change| Arc::clone(&change.grant)).or_else(|| grants.find(id)).ok_or(Error::NotFound)?;
     if db.prepare_cached(REVOKE_GRANT)?.execute(params![id, now.as_millis()])? == 0 {
         return Ok(grant);
     }

@@ -38,20 +38,25 @@ pub struct Done {
 const FIND_TASK: &str = "-- store.find_task
 SELECT {} FROM task WHERE id = ?1";
 
-const FIND_OP: &str = "-- store.find_op
+pub(super) const FIND_OP: &str = "-- store.find_op
 SELECT 1 FROM event WHERE task_id = ?1 AND op = ?2";
 
-const FIND_KEY: &str = "-- store.find_key
+pub(super) const FIND_KEY: &str = "-- store.find_key
 SELECT digest, task_id, at FROM idempotency WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND key = ?4";
 
 const PUT_KEY: &str = "-- store.put_key
 INSERT OR REPLACE INTO idempotency (agent, grant_id, subject, key, digest, task_id, at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
-const LIST_READY: &str = "-- store.list_ready
+/// Two for each that is put, so that they never pile up.
+pub(super) const FORGET_KEYS: &str = "-- store.forget_keys
+DELETE FROM idempotency WHERE (agent, grant_id, subject, key) IN
+    (SELECT agent, grant_id, subject, key FROM idempotency WHERE at < ?1 ORDER BY at LIMIT 2)";
+
+pub(super) const LIST_READY: &str = "-- store.list_ready
 SELECT id FROM task
 WHERE agent = ?1 AND phase = 'ready' AND (not_before IS NULL OR not_before <= ?2) AND (deadline IS NULL OR deadline > ?2)
-ORDER BY created_at, id LIMIT ?3";
+ORDER BY created_at, id LIMIT ?3 OFFSET ?4";
 
 const ADD_COUNT: &str = "-- store.add_count
 INSERT INTO task_count (agent, grant_id, subject, shown_state, n) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -95,33 +100,48 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// A task that the state machine refuses to hand out is passed over: it must not keep its agent from the others.
     pub fn claim(&mut self, claim: &Claim) -> Result<Vec<Arc<Snapshot>>, Error> {
-        let ids: Vec<TaskId> = self
-            .db
-            .prepare_cached(LIST_READY)?
-            .query_map(params![claim.agent.as_str(), claim.now.as_millis(), claim.most], |row| {
-                rows::id(row, 0)
-            })?
-            .collect::<Result<_, _>>()?;
         let input = Input::Claimed { holder: claim.holder.clone(), lease_until: claim.lease_until };
-        let mut claimed = Vec::with_capacity(ids.len());
-        for id in ids {
-            let op = Op {
-                id: uuid::Uuid::nil(),
-                task: id,
-                by: By::Node,
-                create: None,
-                inputs: vec![input.clone()],
-                now: claim.now,
-                repeat: false,
-            };
-            let applied = self.apply(&op)?;
-            claimed.push(match applied.known {
-                Known::Whole(snapshot) => snapshot,
-                Known::Head(task) => Arc::new(super::read::snapshot_of(self.db, Task::clone(&task))?),
-            });
+        let (mut claimed, mut passed_over) = (Vec::new(), 0);
+        loop {
+            let ids = self.ready(claim, claim.most - claimed.len(), passed_over)?;
+            if ids.is_empty() {
+                return Ok(claimed);
+            }
+            for id in ids {
+                let op = Op {
+                    id: uuid::Uuid::nil(),
+                    task: id,
+                    by: By::Node,
+                    create: None,
+                    inputs: vec![input.clone()],
+                    now: claim.now,
+                    repeat: false,
+                };
+                match self.apply(&op) {
+                    Ok(applied) => claimed.push(self.whole(applied.known)?),
+                    Err(Error::Refused(_)) => passed_over += 1,
+                    Err(why) => return Err(why),
+                }
+            }
         }
-        Ok(claimed)
+    }
+
+    fn ready(&self, claim: &Claim, most: usize, passed_over: usize) -> Result<Vec<TaskId>, Error> {
+        if most == 0 {
+            return Ok(Vec::new());
+        }
+        let bind = params![claim.agent.as_str(), claim.now.as_millis(), most, passed_over];
+        let mut statement = self.db.prepare_cached(LIST_READY)?;
+        Ok(statement.query_map(bind, |row| rows::id(row, 0))?.collect::<Result<_, _>>()?)
+    }
+
+    fn whole(&self, known: Known) -> Result<Arc<Snapshot>, Error> {
+        match known {
+            Known::Whole(snapshot) => Ok(snapshot),
+            Known::Head(task) => Ok(Arc::new(super::read::snapshot_of(self.db, Task::clone(&task))?)),
+        }
     }
 
     fn create(&mut self, op: &Op, new: &Create) -> Result<Applied, Error> {
@@ -151,6 +171,8 @@ impl<'a> Group<'a> {
                 op.task.as_bytes(),
                 op.now.as_millis()
             ])?;
+            let forgotten = op.now.as_millis().saturating_sub(KEY_LIVES_MS);
+            self.db.prepare_cached(FORGET_KEYS)?.execute([forgotten])?;
         }
         self.write(op, None, Known::Whole(Arc::new(snapshot)), steps)
     }

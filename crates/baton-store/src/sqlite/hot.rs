@@ -49,10 +49,16 @@ impl Hot {
     }
 
     /// Keeps what was read, where it is over: only the writer may keep what can still change, since what is here is
-    /// what the next step starts from.
+    /// what the next step starts from. What the writer put here meanwhile stays: a task that is over can still be shown.
     pub fn put_read(&self, snapshot: &Arc<Snapshot>) {
-        if snapshot.task.state.is_terminal() && snapshot.weight() <= WHOLE {
-            self.cache().put(Known::Whole(Arc::clone(snapshot)));
+        if !snapshot.task.state.is_terminal() || snapshot.weight() > WHOLE {
+            return;
+        }
+        let mut cache = self.cache();
+        let newest =
+            cache.tasks.peek(&snapshot.task.id).is_none_or(|(known, _)| *known.task() == snapshot.task);
+        if newest {
+            cache.put(Known::Whole(Arc::clone(snapshot)));
         }
     }
 

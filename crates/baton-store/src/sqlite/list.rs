@@ -10,7 +10,7 @@ use baton_core::task::Snapshot;
 use rusqlite::{Connection, ToSql, params};
 
 use super::{read, rows};
-use crate::{Error, ListAllQuery, ListQuery, Page, Position};
+use crate::{Content, Error, ListAllQuery, ListQuery, Page, Position};
 
 const SHOWN: [TaskState; 8] = [
     TaskState::Submitted,
@@ -23,27 +23,27 @@ const SHOWN: [TaskState; 8] = [
     TaskState::AuthRequired,
 ];
 
-const LIST_BY_STATE: &str = "-- store.list_by_state
+pub(super) const LIST_BY_STATE: &str = "-- store.list_by_state
 SELECT status_at, id FROM task
 WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND shown_state = ?4 AND status_at >= ?5
     AND (status_at, id) < (?6, ?7)
 ORDER BY status_at DESC, id DESC LIMIT ?8";
 
-const LIST_BY_CONTEXT: &str = "-- store.list_by_context
+pub(super) const LIST_BY_CONTEXT: &str = "-- store.list_by_context
 SELECT status_at, id FROM task
 WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND context_id = ?4 AND status_at >= ?5
     AND (status_at, id) < (?6, ?7) AND shown_state BETWEEN ?8 AND ?9
 ORDER BY status_at DESC, id DESC LIMIT ?10";
 
-const COUNT_KEPT: &str = "-- store.count_kept
+pub(super) const COUNT_KEPT: &str = "-- store.count_kept
 SELECT coalesce(sum(n), 0) FROM task_count
 WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND shown_state BETWEEN ?4 AND ?5";
 
-const COUNT_SINCE: &str = "-- store.count_since
+pub(super) const COUNT_SINCE: &str = "-- store.count_since
 SELECT count(*) FROM task
 WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND shown_state = ?4 AND status_at >= ?5";
 
-const COUNT_CONTEXT: &str = "-- store.count_context
+pub(super) const COUNT_CONTEXT: &str = "-- store.count_context
 SELECT count(*) FROM task
 WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND context_id = ?4 AND status_at >= ?5
     AND shown_state BETWEEN ?6 AND ?7";
@@ -56,7 +56,7 @@ pub fn page(db: &Connection, query: &ListQuery) -> Result<Page, Error> {
     let more = found.len() > query.size;
     found.truncate(query.size);
     let next = found.last().copied().filter(|_| more);
-    let tasks = load(db, &found)?;
+    let tasks = load(db, &found, query.content)?;
     Ok(Page { tasks, next, total: total(db, query)? })
 }
 
@@ -78,15 +78,15 @@ pub fn page_of_all(db: &Connection, query: &ListAllQuery) -> Result<Page, Error>
     found.truncate(query.size);
     let next = found.last().copied().filter(|_| more);
     let total = db.prepare_cached(COUNT_ALL)?.query_row(params![agent, low, high], |row| row.get(0))?;
-    Ok(Page { tasks: load(db, &found)?, next, total })
+    Ok(Page { tasks: load(db, &found, query.content)?, next, total })
 }
 
-fn load(db: &Connection, positions: &[Position]) -> Result<Vec<Arc<Snapshot>>, Error> {
+fn load(db: &Connection, positions: &[Position], content: Content) -> Result<Vec<Arc<Snapshot>>, Error> {
     let sql = FIND_TASK.replace("{}", rows::TASK);
     let mut tasks = Vec::with_capacity(positions.len());
     for position in positions {
         let task = db.prepare_cached(&sql)?.query_row([position.id.as_bytes()], rows::task)?;
-        tasks.push(Arc::new(read::snapshot_of(db, task)?));
+        tasks.push(Arc::new(read::excerpt_of(db, task, content)?));
     }
     Ok(tasks)
 }
@@ -121,7 +121,12 @@ fn collect(db: &Connection, sql: &str, bind: &[&dyn ToSql]) -> Result<Vec<Positi
 
 /// The range of states that match; direct messages, which are 0, never do.
 fn states(state: Option<TaskState>) -> (i32, i32) {
-    state.map_or((1, 8), |state| (state.number(), state.number()))
+    match state {
+        None => (1, 8),
+        // No client's task: nothing lies between these.
+        Some(TaskState::Unspecified) => (1, 0),
+        Some(state) => (state.number(), state.number()),
+    }
 }
 
 fn total(db: &Connection, query: &ListQuery) -> Result<u64, Error> {

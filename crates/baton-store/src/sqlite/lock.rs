@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::OpenError;
 
@@ -28,7 +29,10 @@ impl Lock {
             .mode(0o600)
             .open(folder.join("baton.lock"))
             .map_err(in_folder)?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if let Err(why) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            if why != Errno::WOULDBLOCK {
+                return Err(in_folder(why.into()));
+            }
             let mut holder = String::new();
             file.read_to_string(&mut holder).map_err(in_folder)?;
             return Err(OpenError::Locked { path: folder.to_path_buf(), holder: holder.trim().to_owned() });

@@ -14,6 +14,8 @@ mod open;
 mod read;
 mod rows;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod write;
 mod writer;
 
@@ -21,7 +23,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use rusqlite::{Connection, ErrorCode};
+
 use crate::{Error, Observer, OpenError};
+
+/// The database's file in the data folder.
+const DATABASE: &str = "baton.db";
 
 /// The handle of an open store. Cheap to clone; the last one to go stops the writer.
 #[derive(Clone, Debug)]
@@ -36,7 +43,8 @@ struct Inner {
     hot: Arc<hot::Hot>,
     grants: Arc<grants::Grants>,
     counters: Arc<Counters>,
-    _lock: lock::Lock,
+    /// After the writer: it is let go of when nothing writes any more.
+    _lock: Arc<lock::Lock>,
 }
 
 /// What the writer counts.
@@ -51,8 +59,18 @@ impl Sqlite {
     /// hears of every commit from the writer's thread.
     pub fn open(folder: &Path, observer: Arc<dyn Observer>) -> Result<Self, OpenError> {
         let lock = lock::Lock::take(folder)?;
-        let path = folder.join("baton.db");
-        let connection = open::writer(&path)?;
+        let connection = open::writer(&folder.join(DATABASE))?;
+        Self::start(folder, lock, connection, observer)
+    }
+
+    fn start(
+        folder: &Path,
+        lock: lock::Lock,
+        connection: Connection,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self, OpenError> {
+        let lock = Arc::new(lock);
+        let path = folder.join(DATABASE);
         let hot = Arc::new(hot::Hot::default());
         let database = |why: Error| OpenError::Database { path: path.clone(), message: why.to_string() };
         let grants = Arc::new(grants::Grants::load(&connection).map_err(database)?);
@@ -63,7 +81,7 @@ impl Sqlite {
             counters: Arc::clone(&counters),
             observer,
         };
-        let writer = writer::Writer::start(connection, shared)
+        let writer = writer::Writer::start(connection, shared, Arc::clone(&lock))
             .map_err(|source| OpenError::Folder { path: folder.to_path_buf(), source })?;
         let readers = read::Readers::new(path);
         Ok(Self { inner: Arc::new(Inner { writer, readers, hot, grants, counters, _lock: lock }) })
@@ -71,7 +89,14 @@ impl Sqlite {
 
     /// Waits until everything queued is committed, then stops the writer. Later verbs answer `Unavailable`.
     pub async fn close(&self) {
+        self.inner.readers.close();
         self.inner.writer.close().await;
+    }
+}
+
+impl Error {
+    fn closed() -> Self {
+        Self::Unavailable("the node is shutting down".to_owned())
     }
 }
 
@@ -82,6 +107,11 @@ impl From<rusqlite::Error> for Error {
             Sql::FromSqlConversionFailure(..)
             | Sql::InvalidColumnType(..)
             | Sql::IntegralValueOutOfRange(..) => Self::Corrupt(why.to_string()),
+            Sql::SqliteFailure(failure, _)
+                if matches!(failure.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) =>
+            {
+                Self::Corrupt(why.to_string())
+            }
             other => Self::Unavailable(other.to_string()),
         }
     }

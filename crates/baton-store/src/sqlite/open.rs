@@ -1,5 +1,7 @@
 //! Opening a database: its pragmas and its schema.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,6 +29,13 @@ const BUSY: Duration = Duration::from_secs(10);
 pub fn writer(path: &Path) -> Result<Connection, OpenError> {
     let failed =
         |why: rusqlite::Error| OpenError::Database { path: path.to_path_buf(), message: why.to_string() };
+    // SQLite makes files that everybody may read; those beside the database (-wal, -shm) take their mode from it.
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|source| OpenError::Folder { path: path.to_path_buf(), source })?;
     let mut connection = Connection::open(path).map_err(failed)?;
     connection.busy_timeout(BUSY).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(PREPARED);

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 use tokio::sync::Semaphore;
 
 use super::{open, rows};
-use crate::Error;
+use crate::{Content, Error};
 
 /// Connections that read at the same time.
 const READERS: usize = 4;
@@ -22,14 +22,17 @@ pub struct Readers {
 #[derive(Debug)]
 struct Pool {
     path: PathBuf,
-    free: Semaphore,
+    free: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
     pub fn new(path: PathBuf) -> Self {
-        let pool =
-            Pool { path, free: Semaphore::new(READERS), idle: Mutex::new(Vec::with_capacity(READERS)) };
+        let pool = Pool {
+            path,
+            free: Arc::new(Semaphore::new(READERS)),
+            idle: Mutex::new(Vec::with_capacity(READERS)),
+        };
         Self { shared: Arc::new(pool) }
     }
 
@@ -39,10 +42,11 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     {
-        let pool = Arc::clone(&self.shared);
-        let permit = pool.free.acquire().await.map_err(|why| Error::Unavailable(why.to_string()))?;
-        let shared = Arc::clone(&pool);
+        let shared = Arc::clone(&self.shared);
+        let permit = Arc::clone(&shared.free).acquire_owned().await.map_err(|_| Error::closed())?;
+        // The permit goes with the work: a caller that gives up does not end it.
         let work = move || {
+            let _permit = permit;
             let idle = shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let connection = match idle {
                 Some(connection) => connection,
@@ -54,24 +58,52 @@ impl Readers {
             shared.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             result
         };
-        let result =
-            tokio::task::spawn_blocking(work).await.map_err(|why| Error::Unavailable(why.to_string()))?;
-        drop(permit);
-        result
+        tokio::task::spawn_blocking(work).await.map_err(|why| Error::Unavailable(why.to_string()))?
+    }
+
+    /// Lets nobody read any more.
+    pub fn close(&self) {
+        self.shared.free.close();
+        self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.shared.free.is_closed()
     }
 }
 
-const LIST_MESSAGES: &str = "-- store.list_messages
+pub(super) const LIST_MESSAGES: &str = "-- store.list_messages
 SELECT seq, body FROM message WHERE task_id = ?1 ORDER BY seq";
 
-const LIST_CHUNKS: &str = "-- store.list_chunks
+pub(super) const LIST_CHUNKS: &str = "-- store.list_chunks
 SELECT seq, body, append, last_chunk FROM artifact WHERE task_id = ?1 ORDER BY seq";
 
-const LIST_EVENTS: &str = "-- store.list_events
+pub(super) const LIST_EVENTS: &str = "-- store.list_events
 SELECT {} FROM event
 LEFT JOIN message ON message.task_id = event.task_id AND message.seq = event.seq
 LEFT JOIN artifact ON artifact.task_id = event.task_id AND artifact.seq = event.seq
 WHERE event.task_id = ?1 AND event.seq > ?2 ORDER BY event.seq LIMIT ?3";
+
+pub(super) const LIST_NEWEST_MESSAGES: &str = "-- store.list_newest_messages
+SELECT seq, body FROM message WHERE task_id = ?1 ORDER BY seq DESC LIMIT ?2";
+
+/// As much of a task's content as a page shows.
+pub fn excerpt_of(db: &Connection, task: Task, content: Content) -> Result<Snapshot, Error> {
+    if content.artifacts {
+        return snapshot_of(db, task);
+    }
+    let mut snapshot = Snapshot::new(task);
+    if content.messages > 0 {
+        // One more: the newest may be the status' own.
+        let bind = params![snapshot.task.id.as_bytes(), content.messages as u64 + 1];
+        snapshot.messages = db
+            .prepare_cached(LIST_NEWEST_MESSAGES)?
+            .query_map(bind, |row| Ok((row.get(0)?, Arc::new(rows::json(row, 1)?))))?
+            .collect::<Result<_, _>>()?;
+        snapshot.messages.reverse();
+    }
+    Ok(snapshot)
+}
 
 /// The content of a task that was read.
 pub fn snapshot_of(db: &Connection, task: Task) -> Result<Snapshot, Error> {

@@ -14,6 +14,8 @@ use rusqlite::Row;
 use rusqlite::types::Type;
 use serde::{Deserialize, Serialize};
 
+use crate::{AttemptEnd, AttemptRecord};
+
 /// The columns of [`task`], in its order.
 pub const TASK: &str = "id, agent, grant_id, subject, context_id, phase, status_at, created_at, deadline, seq, \
      attempt, counted, cancel_requested, shown, not_before, begun, interruption, answer_until, holder_kind, holder, \
@@ -102,6 +104,37 @@ pub const fn phase(state: &State) -> &'static str {
         State::Rejected => "rejected",
         State::Answered => "answered",
     }
+}
+
+/// An attempt from a row of the attempt table: number, holder_kind, holder, started_at, ended_at, outcome.
+pub fn attempt_record(row: &Row<'_>) -> rusqlite::Result<AttemptRecord> {
+    let end = match optional_time(row, 4)? {
+        Some(at) => {
+            let outcome = outcome(text(row, 5)?).ok_or_else(|| unreadable(5, "unknown outcome"))?;
+            Some(AttemptEnd { at, outcome })
+        }
+        None => None,
+    };
+    Ok(AttemptRecord {
+        number: row.get(0)?,
+        holder: Holder { kind: holder_kind(text(row, 1)?), name: text(row, 2)?.into() },
+        started_at: time(row, 3)?,
+        end,
+    })
+}
+
+/// What [`Outcome::as_str`] spells.
+fn outcome(text: &str) -> Option<Outcome> {
+    let plain = [
+        Outcome::Completed,
+        Outcome::Replied,
+        Outcome::Rejected,
+        Outcome::Canceled,
+        Outcome::Released,
+        Outcome::HolderGone,
+    ];
+    let failed = || Reason::parse(text).map(Outcome::Failed);
+    plain.into_iter().find(|outcome| outcome.as_str() == text).or_else(failed)
 }
 
 /// What an event carries beside its message or chunk.

@@ -12,30 +12,36 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::writer::Write;
 use super::{Sqlite, list, read, rows};
-use crate::{Applied, By, Claim, Error, Known, ListAllQuery, ListQuery, Op, Page, Status, Tasks};
+use crate::{
+    Applied, AttemptRecord, By, Claim, Error, Known, ListAllQuery, ListQuery, Op, Page, Status, Tasks,
+};
 
 const FIND_TASK: &str = "-- store.find_task
 SELECT {} FROM task WHERE id = ?1";
 
-const LIST_DUE: &str = "-- store.list_due
+pub(super) const LIST_ATTEMPTS: &str = "-- store.list_attempts
+SELECT number, holder_kind, holder, started_at, ended_at, outcome FROM attempt WHERE task_id = ?1 ORDER BY number";
+
+pub(super) const LIST_DUE: &str = "-- store.list_due
 SELECT id, lease_until, attempt, deadline, answer_until FROM task WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
 
-const LIST_ORPHANED: &str = "-- store.list_orphaned
+pub(super) const LIST_ORPHANED: &str = "-- store.list_orphaned
 SELECT id, attempt FROM task WHERE holder_kind = 'node' AND holder <> ?1 ORDER BY id LIMIT ?2";
 
-const NEXT_READY: &str = "-- store.next_ready
+pub(super) const NEXT_READY: &str = "-- store.next_ready
 SELECT min(coalesce(not_before, 0)) FROM task WHERE agent = ?1 AND phase = 'ready'";
 
-const LIST_OPEN_OF_GRANT: &str = "-- store.list_open_of_grant
+pub(super) const LIST_OPEN_OF_GRANT: &str = "-- store.list_open_of_grant
 SELECT id FROM task WHERE grant_id = ?1 AND phase IN ('ready', 'running', 'interrupted') ORDER BY id";
 
 const PRUNE_EVENTS: &str = "-- store.prune_events
 DELETE FROM event WHERE task_id = ?1";
 
 const LIST_PRUNABLE: &str = "-- store.list_prunable
-SELECT DISTINCT event.task_id FROM event JOIN task ON task.id = event.task_id
-WHERE task.status_at < ?1 AND task.phase IN ('completed', 'failed', 'canceled', 'rejected', 'answered')
-ORDER BY event.task_id LIMIT ?2";
+SELECT id FROM task
+WHERE status_at < ?1 AND phase IN ('completed', 'failed', 'canceled', 'rejected', 'answered')
+    AND EXISTS (SELECT 1 FROM event WHERE event.task_id = task.id)
+ORDER BY id LIMIT ?2";
 
 const SUM_COUNTS: &str = "-- store.sum_counts
 SELECT shown_state, sum(n) FROM task_count GROUP BY shown_state ORDER BY shown_state";
@@ -51,6 +57,9 @@ impl Tasks for Sqlite {
     }
 
     async fn find(&self, by: &By, id: TaskId) -> Result<Option<Arc<Snapshot>>, Error> {
+        if self.inner.readers.is_closed() {
+            return Err(Error::closed());
+        }
         if let Some(Known::Whole(snapshot)) = self.inner.hot.find(id) {
             return Ok(by.sees(&snapshot.task).then_some(snapshot));
         }
@@ -83,6 +92,17 @@ impl Tasks for Sqlite {
 
     async fn events(&self, id: TaskId, after: u64, most: usize) -> Result<Vec<Arc<Event>>, Error> {
         self.inner.readers.run(move |db| read::events(db, id, after, most)).await
+    }
+
+    async fn attempts(&self, id: TaskId) -> Result<Vec<AttemptRecord>, Error> {
+        self.inner
+            .readers
+            .run(move |db| {
+                let mut statement = db.prepare_cached(LIST_ATTEMPTS)?;
+                let found = statement.query_map([id.as_bytes()], rows::attempt_record)?;
+                Ok(found.collect::<Result<_, _>>()?)
+            })
+            .await
     }
 
     async fn due(&self, now: Timestamp, most: usize) -> Result<Vec<(TaskId, Input)>, Error> {
@@ -126,7 +146,11 @@ impl Tasks for Sqlite {
     }
 
     async fn prune_events(&self, before: Timestamp, most: usize) -> Result<usize, Error> {
-        self.inner.writer.write(|reply| Write::PruneEvents { before, most, reply }).await
+        let tasks = self.inner.readers.run(move |db| prunable(db, before, most)).await?;
+        if tasks.is_empty() {
+            return Ok(0);
+        }
+        self.inner.writer.write(|reply| Write::PruneEvents { tasks, reply }).await
     }
 
     async fn status(&self) -> Result<Status, Error> {
@@ -164,14 +188,19 @@ fn due(db: &Connection, now: Timestamp, most: usize) -> Result<Vec<(TaskId, Inpu
     Ok(due.collect::<Result<_, _>>()?)
 }
 
+/// Ended tasks that have events. Looked for by a reader, since it takes long where there are many: what has ended stays
+/// so until the writer comes to it.
+fn prunable(db: &Connection, before: Timestamp, most: usize) -> Result<Vec<TaskId>, Error> {
+    let mut statement = db.prepare_cached(LIST_PRUNABLE)?;
+    let found = statement.query_map(params![before.as_millis(), most], |row| rows::id(row, 0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
 /// Deletes the events of ended tasks; messages and artifacts, and so the snapshot, stay.
-pub fn prune(db: &Connection, before: Timestamp, most: usize) -> Result<usize, Error> {
-    let ids: Vec<TaskId> = db
-        .prepare_cached(LIST_PRUNABLE)?
-        .query_map(params![before.as_millis(), most], |row| rows::id(row, 0))?
-        .collect::<Result<_, _>>()?;
-    for id in &ids {
-        db.prepare_cached(PRUNE_EVENTS)?.execute([id.as_bytes()])?;
+pub fn prune(db: &Connection, tasks: &[TaskId]) -> Result<usize, Error> {
+    let mut statement = db.prepare_cached(PRUNE_EVENTS)?;
+    for id in tasks {
+        statement.execute([id.as_bytes()])?;
     }
-    Ok(ids.len())
+    Ok(tasks.len())
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use baton_core::ident::TaskId;
 use baton_core::task::Snapshot;
 use baton_core::time::Timestamp;
 use rusqlite::Connection;
@@ -13,6 +14,7 @@ use tracing::error;
 use super::apply::{Done, Group};
 use super::grants::Grants;
 use super::hot::Hot;
+use super::lock::Lock;
 use super::{Counters, access};
 use crate::{Applied, Claim, Error, Grant, NewGrant, Observer, Op};
 
@@ -30,7 +32,7 @@ pub enum Write {
     Claim(Claim, Reply<Vec<Arc<Snapshot>>>),
     CreateGrant(Box<NewGrant>, Reply<Arc<Grant>>),
     RevokeGrant { id: String, actor: String, now: Timestamp, reply: Reply<Arc<Grant>> },
-    PruneEvents { before: Timestamp, most: usize, reply: Reply<usize> },
+    PruneEvents { tasks: Vec<TaskId>, reply: Reply<usize> },
     Close,
 }
 
@@ -45,37 +47,57 @@ pub struct Shared {
 /// The queue into the thread.
 #[derive(Debug)]
 pub struct Writer {
-    queue: mpsc::Sender<Write>,
+    /// None once the last handle goes.
+    queue: Option<mpsc::Sender<Write>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Writer {
-    pub fn start(connection: Connection, shared: Shared) -> std::io::Result<Self> {
+    /// The thread keeps `lock` until it is over.
+    pub fn start(connection: Connection, shared: Shared, lock: Arc<Lock>) -> std::io::Result<Self> {
         let (queue, receiver) = mpsc::channel(QUEUE);
-        let thread = std::thread::Builder::new()
-            .name("baton-writer".to_owned())
-            .spawn(move || run(&connection, receiver, &shared))?;
-        Ok(Self { queue, thread: Mutex::new(Some(thread)) })
+        let thread = std::thread::Builder::new().name("baton-writer".to_owned()).spawn(move || {
+            run(&connection, receiver, &shared);
+            drop(connection);
+            drop(lock);
+        })?;
+        Ok(Self { queue: Some(queue), thread: Mutex::new(Some(thread)) })
     }
 
     /// Queues a write and waits for its commit.
     pub async fn write<T>(&self, make: impl FnOnce(Reply<T>) -> Write) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        self.queue.send(make(reply)).await.map_err(|_| closed())?;
-        answer.await.map_err(|_| closed())?
+        self.queue
+            .as_ref()
+            .ok_or_else(Error::closed)?
+            .send(make(reply))
+            .await
+            .map_err(|_| Error::closed())?;
+        answer.await.map_err(|_| Error::closed())?
     }
 
     pub async fn close(&self) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            let _ = self.queue.send(Write::Close).await;
+            if let Some(queue) = &self.queue {
+                let _ = queue.send(Write::Close).await;
+            }
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
     }
 }
 
-fn closed() -> Error {
-    Error::Unavailable("the node is shutting down".to_owned())
+impl Drop for Writer {
+    /// Waits for the thread, so that the folder is free when the store is gone.
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread
+            && thread.thread().id() != std::thread::current().id()
+        {
+            let _ = thread.join();
+        }
+    }
 }
 
 /// What an operation came to, to be answered once the group is committed.
@@ -102,7 +124,9 @@ fn commit_all(connection: &Connection, group: &mut Vec<Write>, shared: &Shared) 
         Ok(outcomes) => group.drain(..).zip(outcomes).for_each(|(write, outcome)| answer(write, outcome)),
         Err(why) if group.len() == 1 => {
             error!(error = %why, "the store could not commit");
-            group.drain(..).for_each(|write| refuse(write, why.to_string()));
+            if let Some(write) = group.pop() {
+                refuse(write, why);
+            }
         }
         Err(why) => {
             error!(error = %why, operations = group.len(), "the store could not commit a group; trying one by one");
@@ -134,8 +158,8 @@ fn commit(connection: &Connection, group: &[Write], shared: &Shared) -> Result<V
                 (actor, *now),
                 &mut grants,
             ))?),
-            Write::PruneEvents { before, most, .. } => {
-                Outcome::Pruned(or_fail(super::tasks::prune(connection, *before, *most))?)
+            Write::PruneEvents { tasks, .. } => {
+                Outcome::Pruned(or_fail(super::tasks::prune(connection, tasks))?)
             }
             Write::Close => Outcome::Pruned(Ok(0)),
         });
@@ -146,7 +170,9 @@ fn commit(connection: &Connection, group: &[Write], shared: &Shared) -> Result<V
     shared.counters.commits.fetch_add(1, Ordering::Relaxed);
     shared.counters.operations.fetch_add(group.len() as u64, Ordering::Relaxed);
     shared.hot.put(changed);
-    grants.into_iter().for_each(|change| shared.grants.put(change));
+    for change in grants {
+        shared.grants.put(change);
+    }
     shared.observer.committed(&commits);
     Ok(outcomes)
 }
@@ -180,8 +206,7 @@ fn answer(write: Write, outcome: Outcome) {
     }
 }
 
-fn refuse(write: Write, why: String) {
-    let why = Error::Unavailable(why);
+fn refuse(write: Write, why: Error) {
     match write {
         Write::Apply(_, reply) => drop(reply.send(Err(why))),
         Write::Claim(_, reply) => drop(reply.send(Err(why))),

@@ -1,7 +1,7 @@
 //! Resolved settings: every default filled in, every value checked.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,7 +11,10 @@ use baton_core::model::{AgentProvider, AgentSkill};
 /// One node's settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// The file they come from, where there is one: it is read again on SIGHUP.
+    pub file: Option<PathBuf>,
     pub node: Node,
+    pub net: Net,
     pub limits: Limits,
     pub agents: BTreeMap<AgentName, Agent>,
 }
@@ -46,6 +49,30 @@ impl std::fmt::Display for Listen {
     }
 }
 
+/// What lies beyond the listeners.
+#[derive(Clone, Debug, Default)]
+pub struct Net {
+    /// What the guarded dialer may reach besides public addresses.
+    pub allow: Vec<Destination>,
+    /// Proxies whose word on the client's address is taken.
+    pub trusted_proxies: Vec<Network>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    Network(Network),
+    /// In lower case, without a closing dot.
+    Host(String),
+}
+
+/// Addresses that share a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    pub address: IpAddr,
+    /// Leading bits that count; at most 32 or 128.
+    pub prefix: u8,
+}
+
 /// Limits of DESIGN §10 that a file may change.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -64,7 +91,7 @@ impl Default for Limits {
             body: 10 * 1024 * 1024,
             streams_per_grant: 1_000,
             streams_local: 10_000,
-            send_wait: Duration::from_secs(10 * 60),
+            send_wait: Duration::from_mins(10),
         }
     }
 }
@@ -98,6 +125,7 @@ pub struct Agent {
 }
 
 /// How an agent's work is done.
+#[expect(clippy::large_enum_variant, reason = "there are a few per node, and they are read where they stand")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runner {
     Echo,
@@ -119,19 +147,20 @@ pub struct Process {
     pub concurrency: usize,
     /// How long one attempt may take.
     pub deadline: Option<Duration>,
-    /// How long a `jsonl` child may leave a ping unanswered.
-    pub stall: Duration,
+    /// Longest silence of a `jsonl` child at work; `None`: silence is no fault.
+    pub stall: Option<Duration>,
     /// How long a `jsonl` child may take to say that it is ready.
     pub ready_within: Duration,
     /// How long a warm child is kept without work.
     pub idle: Duration,
-    /// RLIMIT_AS in bytes, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_CPU in seconds.
+    /// RLIMIT_AS and RLIMIT_FSIZE in bytes, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_CPU in seconds.
     pub rlimits: Rlimits,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rlimits {
     pub memory: Option<u64>,
+    pub file_size: Option<u64>,
     pub files: Option<u64>,
     pub processes: Option<u64>,
     pub cpu_seconds: Option<u64>,

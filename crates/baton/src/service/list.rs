@@ -5,10 +5,11 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use baton_core::ident::{AgentName, ContextId, TaskId};
+use baton_core::limits::HISTORY_RETURNED;
 use baton_core::model::TaskState;
 use baton_core::task::Snapshot;
 use baton_core::time::Timestamp;
-use baton_store::{ListAllQuery, ListQuery, Position, Verb};
+use baton_store::{Content, ListAllQuery, ListQuery, Position, Verb};
 
 use super::{Error, Scope, Service};
 
@@ -27,6 +28,9 @@ pub struct List {
     /// 1..=100.
     pub size: Option<usize>,
     pub page_token: Option<String>,
+    /// Newest messages of each task; all up to the limit where `None`.
+    pub history: Option<usize>,
+    pub artifacts: bool,
 }
 
 /// A page and what is needed to go on.
@@ -60,6 +64,10 @@ impl Service {
             since: list.since,
             after,
             size,
+            content: Content {
+                messages: list.history.unwrap_or(HISTORY_RETURNED).min(HISTORY_RETURNED),
+                artifacts: list.artifacts,
+            },
         };
         let page = self.store.list(query).await?;
         let next_page_token = page.next.map(write_token).unwrap_or_default();
@@ -93,7 +101,13 @@ impl Service {
             return Err(Error::invalid("pageSize", format!("is a number from 1 to {PAGE_MOST}")));
         }
         let after = list.page_token.as_deref().map(read_token).transpose()?;
-        let query = ListAllQuery { agent: list.agent, state: list.state, after, size };
+        let query = ListAllQuery {
+            agent: list.agent,
+            state: list.state,
+            after,
+            size,
+            content: Content { messages: 1, artifacts: false },
+        };
         let page = self.store.list_all(query).await?;
         let next_page_token = page.next.map(write_token).unwrap_or_default();
         Ok(Listed { tasks: page.tasks, next_page_token, size, total: page.total })

@@ -18,8 +18,11 @@ const BATCH: usize = 256;
 
 pub async fn run(service: Service, stop: CancellationToken) {
     loop {
-        if let Err(why) = sweep(&service).await {
-            warn!(error = %why, "could not look for what is due");
+        match sweep(&service).await {
+            // After a long stop there may be more than one look's worth.
+            Ok(BATCH) => continue,
+            Ok(_) => {}
+            Err(why) => warn!(error = %why, "could not look for what is due"),
         }
         process::sweep::sweep().await;
         tokio::select! {
@@ -29,18 +32,19 @@ pub async fn run(service: Service, stop: CancellationToken) {
     }
 }
 
-/// One look. Safe to repeat: what is not due any more is refused by the state machine and left alone.
+/// One look; answers how many tasks it changed. Safe to repeat: what is not due any more is refused by the state machine and left alone.
 pub async fn sweep(service: &Service) -> Result<usize, Error> {
     let due = service.store.due(service.now(), BATCH).await?;
-    let found = due.len();
+    let mut ended = 0;
     for (task, input) in due {
         match service.apply(By::Node, task, vec![input]).await {
             Ok(applied) if !applied.events.is_empty() => {
+                ended += 1;
                 info!(task.id = %task, state = ?applied.known.task().state.shown(), "ended by the clock");
             }
             Ok(_) | Err(Error::Refused(_)) => {}
             Err(why) => warn!(task.id = %task, error = %why, "could not end what is due"),
         }
     }
-    Ok(found)
+    Ok(ended)
 }

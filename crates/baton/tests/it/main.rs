@@ -1,7 +1,11 @@
 //! The integration tests of the node: one binary, one module per subject.
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod cli;
 mod doors;
+mod federation;
 mod harness;
 mod process;
+mod script;
+mod tidy;
 mod warden;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Refusal, ended_without_result, held, writable};
 use crate::json::Object;
-use crate::limits::ARTIFACT_BYTES;
+use crate::limits::{ARTIFACT_BYTES, RESERVED_EVENTS, TASK_EVENTS};
 use crate::model::{Message, Role};
 use crate::task::event::Body;
 use crate::task::input::{Chunk, LeaseLoss};
@@ -81,16 +81,16 @@ pub(super) fn wrote(task: &Task, attempt: u32, chunk: &Arc<Chunk>) -> Result<Vec
 }
 
 pub(super) fn used(task: &Task, attempt: u32, usage: &Object) -> Result<Vec<Body>, Refusal> {
-    writable(task, attempt)?;
+    held(task, attempt)?;
+    if task.seq + RESERVED_EVENTS >= TASK_EVENTS {
+        return Err(Refusal::TooManyEvents);
+    }
     Ok(vec![Body::Used { usage: usage.clone() }])
 }
 
 /// A direct Message where nothing was shown before it; else the task's last word.
 pub(super) fn replied(task: &Task, attempt: u32, message: &Arc<Message>) -> Result<Vec<Body>, Refusal> {
     held(task, attempt)?;
-    if task.cancel_requested {
-        return Err(Refusal::CancelRequested);
-    }
     let message = message.clone();
     Ok(vec![if task.policy.replies && !task.shown {
         Body::Answered { message }

@@ -1,9 +1,11 @@
 //! What the owner, the operator and the clock do to a task.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::holder::system_message;
 use super::{Refusal, confirms_its_end, out_of_events};
+use crate::limits::CANCEL_GRACE;
 use crate::model::Message;
 use crate::task::event::Body;
 use crate::task::input::Input;
@@ -61,7 +63,9 @@ pub(super) fn cancel_requested(task: &Task, input: &Input) -> Result<Vec<Body>, 
 /// The task's own deadline, or a question's. A runner of this node ends its child first and reports that itself; the
 /// reaper's call is for what nobody holds, and for holders that missed it.
 pub(super) fn deadline_passed(task: &Task, now: Timestamp) -> Result<Vec<Body>, Refusal> {
-    let over = task.deadline.is_some_and(|at| at <= now);
+    // Only a node is asked to cancel and waited for; its child must be gone before the task may be CANCELED.
+    let grace = if task.cancel_requested { CANCEL_GRACE } else { Duration::ZERO };
+    let passed = |at: Timestamp| at.after(grace) <= now;
     let failed = |reason, text| {
         let message = Some(Arc::new(system_message(task, text)));
         if task.cancel_requested {
@@ -71,10 +75,12 @@ pub(super) fn deadline_passed(task: &Task, now: Timestamp) -> Result<Vec<Body>, 
         }
     };
     match &task.state {
-        State::Interrupted { until, .. } if *until <= now => {
+        State::Interrupted { until, .. } if passed(*until) => {
             failed(Reason::Unanswered, "Nobody answered the agent's question in time.")
         }
-        State::Ready { .. } | State::Running { .. } | State::Interrupted { .. } if over => {
+        State::Ready { .. } | State::Running { .. } | State::Interrupted { .. }
+            if task.deadline.is_some_and(passed) =>
+        {
             failed(Reason::Deadline, "The task was not done by its deadline.")
         }
         State::Ready { .. } | State::Running { .. } | State::Interrupted { .. } => Err(Refusal::NotYet),

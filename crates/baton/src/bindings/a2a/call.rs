@@ -170,6 +170,8 @@ async fn list(service: &Service, scope: &Scope, request: ListTasksRequest) -> Re
                 since: request.status_timestamp_after,
                 size: length(request.page_size),
                 page_token: request.page_token,
+                history: length(request.history_length),
+                artifacts: request.include_artifacts,
             },
         )
         .await?;

@@ -51,13 +51,13 @@ struct Page {
 }
 
 impl Shown {
-    fn of(snapshot: &Snapshot, artifacts: bool) -> Self {
+    fn of(snapshot: &Snapshot, history: Option<usize>, artifacts: bool) -> Self {
         let task = &snapshot.task;
         Self {
             agent: task.agent.clone(),
             owner: task.owner.clone(),
             attempt: task.attempt,
-            task: snapshot.object(None, artifacts),
+            task: snapshot.object(history, artifacts),
         }
     }
 }
@@ -73,7 +73,7 @@ pub async fn list(State(doors): State<Doors>, Query(filter): Query<Filter>, requ
         };
         let page = doors.service.list_all(wanted).await?;
         Ok(Page {
-            tasks: page.tasks.iter().map(|task| Shown::of(task, false)).collect(),
+            tasks: page.tasks.iter().map(|task| Shown::of(task, Some(1), false)).collect(),
             next_page_token: page.next_page_token,
             total_size: page.total,
         })
@@ -84,7 +84,7 @@ pub async fn list(State(doors): State<Doors>, Query(filter): Query<Filter>, requ
 pub async fn show(State(doors): State<Doors>, Path(id): Path<String>, request: Parts) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
-        Ok(Shown::of(&*doors.service.load_by(&By::Node, &id).await?, true))
+        Ok(Shown::of(&*doors.service.load_by(&By::Node, &id).await?, None, true))
     };
     answer(shown.await, Some(&id))
 }
@@ -92,7 +92,7 @@ pub async fn show(State(doors): State<Doors>, Path(id): Path<String>, request: P
 pub async fn cancel(State(doors): State<Doors>, Path(id): Path<String>, request: Parts) -> Response {
     let cancelled = async {
         doors.gate.operator(&request)?;
-        Ok(Shown::of(&*doors.service.cancel_by(By::Node, &id).await?, true))
+        Ok(Shown::of(&*doors.service.cancel_by(By::Node, &id).await?, None, true))
     };
     answer(cancelled.await, Some(&id))
 }
@@ -103,7 +103,7 @@ pub async fn message(State(doors): State<Doors>, Path(id): Path<String>, request
         let (parts, body) = request.into_parts();
         doors.gate.operator(&parts)?;
         let Said { message } = read(&doors, &parts.headers, body).await?;
-        Ok(Shown::of(&*doors.service.message_by(&By::Node, &id, message).await?, true))
+        Ok(Shown::of(&*doors.service.message_by(&By::Node, &id, message).await?, None, true))
     };
     answer(said.await, Some(&id))
 }

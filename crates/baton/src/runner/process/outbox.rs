@@ -32,22 +32,30 @@ pub struct Outbox {
     facts: Vec<Fact>,
     bytes: usize,
     due: Option<Instant>,
+    urgent: bool,
     commits: u32,
 }
 
 impl Outbox {
     pub fn new(reporter: Reporter) -> Self {
-        Self { reporter, facts: Vec::new(), bytes: 0, due: None, commits: 0 }
+        Self { reporter, facts: Vec::new(), bytes: 0, due: None, urgent: false, commits: 0 }
     }
 
-    /// When [`Outbox::flush`] should be called; `None` while there is nothing to report.
+    /// When [`Outbox::flush`] should be called, unless there is more to be had at once; `None` while there is nothing to
+    /// report.
     pub fn due(&self) -> Option<Instant> {
         self.due
+    }
+
+    /// [`Outbox::flush`] should be called before anything else is listened to.
+    pub fn is_urgent(&self) -> bool {
+        self.urgent
     }
 
     pub fn push(&mut self, fact: Fact, now: Instant) {
         self.bytes += weight(&fact);
         let hold = if self.bytes >= GATHER_BYTES { Duration::ZERO } else { self.hold(&fact) };
+        self.urgent |= hold.is_zero();
         let due = now + hold;
         self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
         match (self.facts.last_mut(), fact) {
@@ -82,6 +90,7 @@ impl Outbox {
         self.facts.clear();
         self.bytes = 0;
         self.due = None;
+        self.urgent = false;
     }
 
     /// Takes everything to the log as one commit. A refusal says what the agent may not do, and of what was pushed

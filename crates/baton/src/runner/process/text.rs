@@ -13,7 +13,7 @@ use super::ladder::Rung;
 use super::outbox::Outbox;
 use super::settings::Settings;
 use super::stdio::{Stdin, Tail};
-use super::watchdog::{Watchdog, ending_of, later};
+use super::watchdog::{Watchdog, Woken, ending_of, later};
 use super::{ending, environ};
 use crate::runner::{Fact, Job, Signal, Signals};
 
@@ -87,12 +87,8 @@ impl Attempt {
             if self.is_over(now) {
                 return self.conclude().await;
             }
-            if self.outbox.due().is_some_and(|due| due <= now) {
-                if let Some(ending) = ending_of(self.outbox.flush().await) {
-                    self.watchdog.end(ending, now);
-                }
-            } else {
-                self.wait().await;
+            if self.outbox.is_urgent() || self.wait().await == Woken::ByTime {
+                self.report().await;
             }
         }
     }
@@ -102,19 +98,32 @@ impl Attempt {
         self.gone.is_some() && (read || self.watchdog.gave_up_streams(now))
     }
 
-    async fn wait(&mut self) {
+    /// Reports what is due.
+    async fn report(&mut self) {
+        let now = Instant::now();
+        if (self.outbox.is_urgent() || self.outbox.due().is_some_and(|due| due <= now))
+            && let Some(ending) = ending_of(self.outbox.flush().await)
+        {
+            self.watchdog.end(ending, now);
+        }
+    }
+
+    /// Time comes last: what can be read at once belongs to the same report.
+    async fn wait(&mut self) -> Woken {
         let wake_at = [self.watchdog.wake_at(), self.outbox.due()].into_iter().flatten().min();
         tokio::select! {
-            read = read(&mut self.stdout, &mut self.read), if self.stdout.is_some() => self.hear(read),
-            () = self.tail.fill(), if self.tail.is_open() => {}
-            () = self.stdin.push(), if self.stdin.has_waiting() => {}
+            biased;
+            signal = self.signals.next(), if !self.watchdog.is_lost() => self.obey(&signal),
             exit = self.child.exited(), if self.gone.is_none() => {
                 self.gone = Some(exit.how);
                 self.watchdog.child_gone(Instant::now());
             }
-            signal = self.signals.next(), if !self.watchdog.is_lost() => self.obey(&signal),
-            () = later(wake_at) => {}
+            read = read(&mut self.stdout, &mut self.read), if self.stdout.is_some() => self.hear(read),
+            () = self.tail.fill(), if self.tail.is_open() => {}
+            () = self.stdin.push(), if self.stdin.has_waiting() => {}
+            () = later(wake_at) => return Woken::ByTime,
         }
+        Woken::ByEvent
     }
 
     fn hear(&mut self, open: bool) {

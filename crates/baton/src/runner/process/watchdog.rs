@@ -125,6 +125,13 @@ pub fn ending_of(result: Result<(), Refused>) -> Option<Ending> {
     }
 }
 
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    ByEvent,
+    ByTime,
+}
+
 /// Waits until `at`; for ever without a time.
 pub async fn later(at: Option<Instant>) {
     match at {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use baton::config::settings::{Agent, Limits, Listen, Node, Process, Protocol, Rlimits, Runner, Settings};
+use baton::config::settings::{
+    Agent, Limits, Listen, Net, Node, Process, Protocol, Rlimits, Runner, Settings,
+};
 use baton_core::ident::AgentName;
 
 /// Agents that the test plays.
@@ -24,7 +26,7 @@ pub fn settings(folder: &Path) -> Settings {
         agents.push(agent(name, Runner::Process(process(protocol))));
     }
     let agents = agents.into_iter().map(|agent| (agent.name.clone(), agent)).collect();
-    Settings { node, limits: Limits::default(), agents }
+    Settings { file: None, node, net: Net::default(), limits: Limits::default(), agents }
 }
 
 fn agent(name: &str, runner: Runner) -> Agent {
@@ -60,7 +62,7 @@ fn process(protocol: Protocol) -> Process {
         protocol,
         concurrency: 64,
         deadline: None,
-        stall: Duration::from_secs(60),
+        stall: None,
         ready_within: Duration::from_secs(10),
         idle: Duration::from_secs(60),
         rlimits: Rlimits::default(),

@@ -49,8 +49,9 @@ fn answer() -> Signal {
 }
 
 #[tokio::test]
-async fn a_turn_is_one_commit() {
-    let agent = agent(WHO);
+async fn a_turn_whose_lines_come_together_is_one_commit() {
+    let agent =
+        agent(r#"'{"type":"task"'*) printf '{"type":"artifact","text":"x"}\n{"type":"complete"}\n' ;;"#);
     let attempt = agent.start(Order::default());
     let log = attempt.log.clone();
     let facts = attempt.end().await;

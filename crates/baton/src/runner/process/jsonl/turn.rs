@@ -14,7 +14,7 @@ use crate::runner::process::exit::How;
 use crate::runner::process::ladder::Rung;
 use crate::runner::process::outbox::Outbox;
 use crate::runner::process::settings::Settings;
-use crate::runner::process::watchdog::{Watchdog, ending_of, later};
+use crate::runner::process::watchdog::{Watchdog, Woken, ending_of, later};
 use crate::runner::{Fact, Job, Signals};
 
 /// How long an exit may come after the end of standard output: they are one event to the child.
@@ -105,10 +105,8 @@ impl<'a> Turn<'a> {
             if self.is_over(now) {
                 return self.conclude().await;
             }
-            if self.outbox.due().is_some_and(|due| due <= now) {
-                self.report(now).await;
-            } else {
-                self.wait().await;
+            if self.outbox.is_urgent() || self.wait().await == Woken::ByTime {
+                self.report().await;
             }
         }
     }
@@ -118,16 +116,24 @@ impl<'a> Turn<'a> {
         self.last.is_some() || gone && (self.resident.is_silent() || self.watchdog.gave_up_streams(now))
     }
 
-    async fn wait(&mut self) {
+    /// Time comes last: what can be read at once belongs to the same report.
+    async fn wait(&mut self) -> Woken {
         let wake_at = self.wake_at();
         tokio::select! {
-            heard = self.resident.hear() => self.hear(heard),
+            biased;
             signal = self.signals.next(), if !self.watchdog.is_lost() => self.obey(signal),
-            () = later(wake_at) => {}
+            heard = self.resident.hear() => self.hear(heard),
+            () = later(wake_at) => return Woken::ByTime,
         }
+        Woken::ByEvent
     }
 
-    async fn report(&mut self, now: Instant) {
+    /// Reports what is due.
+    async fn report(&mut self) {
+        let now = Instant::now();
+        if !self.outbox.is_urgent() && self.outbox.due().is_none_or(|due| due > now) {
+            return;
+        }
         if let Some(ending) = ending_of(self.outbox.flush().await) {
             self.watchdog.end(ending, now);
         } else if self.draining && self.phase == Phase::Asking {

@@ -65,7 +65,7 @@ async fn the_end_takes_everything_along_at_once() {
     outbox.push(progress("x"), now);
     assert_eq!(outbox.due(), Some(now + SOON));
     outbox.push(chunk("a", &"x".repeat(GATHER_BYTES), false), now);
-    assert_eq!(outbox.due(), Some(now), "a full box does not wait");
+    assert!(outbox.is_urgent(), "a full box does not wait");
     outbox.finish(Fact::Complete(None)).await;
     assert_eq!(script.heard.lock().unwrap()[0].len(), 3);
 }

@@ -1,0 +1,180 @@
+//! What can be seen from inside only: the writer's pragmas, the plans of its statements, a full disk.
+
+use std::sync::Arc;
+
+use baton_core::ident::{AgentName, ContextId, Owner, TaskId};
+use baton_core::model::{Message, Role};
+use baton_core::task::{Input, New, Policy, Request};
+use baton_core::time::Timestamp;
+use rusqlite::Connection;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::{DATABASE, Sqlite, apply, list, lock, open, read, tasks};
+use crate::{By, Committed, Content, Create, Error, ListQuery, Observer, Op, Tasks as _};
+
+struct Silent;
+
+impl Observer for Silent {
+    fn committed(&self, _: &[Committed]) {}
+}
+
+/// A store over a connection that `prepare` may change first.
+fn store(folder: &TempDir, prepare: impl FnOnce(&Connection)) -> Sqlite {
+    let lock = lock::Lock::take(folder.path()).unwrap();
+    let connection = open::writer(&folder.path().join(DATABASE)).unwrap();
+    prepare(&connection);
+    Sqlite::start(folder.path(), lock, connection, Arc::new(Silent)).unwrap()
+}
+
+fn create(n: u128, text: &str) -> Op {
+    let id = TaskId::new(Uuid::from_u128(n));
+    let new = New {
+        id,
+        agent: AgentName::parse("echo").unwrap(),
+        owner: Owner::new("local", ""),
+        context_id: ContextId::parse("talk").unwrap(),
+        policy: Policy::default(),
+        request: Request::default(),
+        message: Arc::new(Message::text(Role::User, "m", text)),
+        deadline: None,
+        shown: false,
+    };
+    Op {
+        id: Uuid::from_u128(n),
+        task: id,
+        by: By::Node,
+        create: Some(Create { new, idempotency: None }),
+        inputs: Vec::new(),
+        now: Timestamp::from_millis(1),
+        repeat: false,
+    }
+}
+
+#[test]
+fn a_commit_is_synced() {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = open::writer(&folder.path().join(DATABASE)).unwrap();
+    let ask = |pragma: &str| -> String {
+        let sql = format!("SELECT CAST(value AS TEXT) FROM (SELECT {pragma} AS value FROM pragma_{pragma})");
+        connection.query_row(&sql, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(ask("journal_mode"), "wal");
+    assert_eq!(ask("synchronous"), "2");
+    assert_eq!(ask("foreign_keys"), "1");
+    let reader = open::reader(&folder.path().join(DATABASE)).unwrap();
+    let refused = reader.execute("DELETE FROM meta", []).unwrap_err();
+    assert!(refused.to_string().contains("readonly"), "{refused}");
+}
+
+/// Each statement looks up what it needs in the index that was made for it, already in order.
+#[test]
+fn statements_use_their_indexes() {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = open::writer(&folder.path().join(DATABASE)).unwrap();
+    for (sql, index) in [
+        (list::LIST_BY_STATE, "COVERING INDEX task_by_state"),
+        (list::LIST_BY_CONTEXT, "COVERING INDEX task_by_context"),
+        (list::COUNT_KEPT, "PRIMARY KEY"),
+        (list::COUNT_SINCE, "COVERING INDEX task_by_state"),
+        (list::COUNT_CONTEXT, "COVERING INDEX task_by_context"),
+        (apply::LIST_READY, "INDEX task_ready"),
+        (apply::FIND_OP, "PRIMARY KEY"),
+        (apply::FIND_KEY, "PRIMARY KEY"),
+        (apply::FORGET_KEYS, "INDEX idempotency_at"),
+        (tasks::LIST_DUE, "INDEX task_due"),
+        (tasks::LIST_ORPHANED, "INDEX task_held"),
+        (tasks::NEXT_READY, "INDEX task_ready"),
+        (tasks::LIST_OPEN_OF_GRANT, "INDEX task_open"),
+        (tasks::LIST_ATTEMPTS, "PRIMARY KEY"),
+        (read::LIST_MESSAGES, "PRIMARY KEY"),
+        (read::LIST_CHUNKS, "PRIMARY KEY"),
+        (&read::LIST_EVENTS.replace("{}", super::rows::EVENT), "PRIMARY KEY"),
+    ] {
+        let plan = plan(&connection, sql);
+        assert!(plan.contains(index), "{sql}\n{plan}");
+        assert!(!plan.contains("SCAN"), "{sql}\n{plan}");
+        let sorts_few = std::ptr::eq(sql, tasks::LIST_ORPHANED);
+        assert!(sorts_few || !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
+}
+
+fn plan(connection: &Connection, sql: &str) -> String {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let mut rows = statement.raw_query();
+    let mut plan = String::new();
+    while let Some(row) = rows.next().unwrap() {
+        plan += &row.get::<_, String>(3).unwrap();
+        plan.push('\n');
+    }
+    plan
+}
+
+/// What was acknowledged is there, what was not is nowhere, in memory and on disk alike, and the store works again when
+/// there is room.
+#[tokio::test]
+async fn a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = store(&folder, |connection| {
+        let pages: i64 =
+            connection.query_row("SELECT page_count FROM pragma_page_count", [], |row| row.get(0)).unwrap();
+        connection.execute_batch(&format!("PRAGMA max_page_count = {}", pages + 40)).unwrap();
+    });
+    let text = "x".repeat(10_000);
+    let ops: Vec<_> = (0..40).map(|n| create(n, if n % 4 == 3 { "small" } else { &text })).collect();
+    let mut running = tokio::task::JoinSet::new();
+    for op in ops.clone() {
+        let store = full.clone();
+        running.spawn(async move { (op.task, store.apply(op).await) });
+    }
+    let answers = running.join_all().await;
+    let refused: Vec<_> = answers.iter().filter(|(_, answer)| answer.is_err()).collect();
+    assert!(refused.len() > 10 && refused.len() < 40, "{}", refused.len());
+    for (id, answer) in &answers {
+        let found = full.find(&By::Node, *id).await.unwrap();
+        match answer {
+            Ok(applied) => assert_eq!(found.as_ref(), applied.known.snapshot()),
+            Err(why) => {
+                assert!(matches!(why, Error::Unavailable(text) if text.contains("full")), "{why:?}");
+                assert_eq!(found, None);
+            }
+        }
+    }
+    // A change that cannot be written leaves the task as it was.
+    let (id, _) = answers.iter().find(|(_, answer)| answer.is_ok()).unwrap();
+    let before = full.find(&By::Node, *id).await.unwrap();
+    let more = Arc::new(Message::text(Role::User, "m", "x".repeat(400_000)));
+    let inputs = vec![Input::Messaged { message: more }];
+    let change = Op { id: Uuid::from_u128(99), task: *id, create: None, inputs, ..create(0, "") };
+    assert!(matches!(full.apply(change.clone()).await, Err(Error::Unavailable(_))));
+    assert_eq!(full.find(&By::Node, *id).await.unwrap(), before);
+    full.close().await;
+    drop(full);
+
+    let roomy = store(&folder, |_| {});
+    assert_eq!(roomy.find(&By::Node, *id).await.unwrap(), before);
+    let total = |store: &Sqlite| {
+        let (agent, owner) = (AgentName::parse("echo").unwrap(), Owner::new("local", ""));
+        let query = ListQuery {
+            agent,
+            owner,
+            context: None,
+            state: None,
+            since: None,
+            after: None,
+            size: 100,
+            content: Content::default(),
+        };
+        let store = store.clone();
+        async move { store.list(query).await.unwrap() }
+    };
+    let page = total(&roomy).await;
+    assert_eq!((page.tasks.len(), page.total), (40 - refused.len(), 40 - refused.len() as u64));
+    for op in ops {
+        let was_refused = refused.iter().any(|(id, _)| *id == op.task);
+        let applied = roomy.apply(Op { repeat: true, ..op }).await.unwrap();
+        assert_eq!(applied.repeated, !was_refused);
+    }
+    assert!(!roomy.apply(Op { repeat: true, ..change }).await.unwrap().repeated);
+    assert_eq!(total(&roomy).await.total, 40);
+}

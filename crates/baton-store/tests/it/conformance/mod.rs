@@ -1,0 +1,69 @@
+//! What every backend does, whatever its database. A backend joins by a [`Backend`] and one line `suite!(…)`; nothing here
+//! may know which one it is.
+
+pub mod apply;
+pub mod claim;
+pub mod clock;
+pub mod content;
+pub mod events;
+pub mod grants;
+pub mod keys;
+pub mod list;
+pub mod script;
+pub mod scripts;
+pub mod world;
+
+use std::sync::Arc;
+
+use baton_store::{Observer, Store};
+
+/// One database, with nothing in it at first.
+pub trait Backend: Sized + 'static {
+    type Store: Store;
+
+    async fn fresh() -> Self;
+
+    /// Opens the store; what was in the memory of an earlier one is not there.
+    async fn open(&self, observer: Arc<dyn Observer>) -> Self::Store;
+
+    /// Ends a store, so that it can be opened again.
+    async fn close(store: Self::Store);
+}
+
+/// Every test of the suite for one backend.
+macro_rules! suite {
+    ($backend:ty) => {
+        $crate::conformance::tests! { $backend;
+            apply: create_and_its_inputs_are_one_commit, a_refusal_leaves_nothing, strangers_find_nothing,
+                an_end_is_final, the_first_end_wins, appended_chunks_are_all_there,
+                sequence_numbers_are_dense, a_direct_message_is_no_task;
+            scripts: what_was_answered_is_read_back, the_log_is_read_back, tasks_go_on_after_a_restart;
+            content: numbers_are_exact, a_long_history, a_large_artifact, equal_message_ids_are_kept,
+                a_retry_replaces_artifacts, any_text;
+            keys: a_repeated_create_is_done_once, a_repeated_change_is_done_once, a_repeat_may_be_the_first,
+                a_key_stands_for_one_message, keys_are_scoped, one_key_in_parallel, a_key_lives_a_day,
+                a_refused_create_takes_no_key;
+            claim: oldest_first, not_before_its_time, nobody_claims_twice, only_its_own_agent,
+                attempts_are_recorded, orphans_of_other_boots, open_tasks_of_a_grant;
+            clock: a_lease_runs_out, deadlines, an_unanswered_question, what_is_due_is_accepted,
+                a_clock_set_back;
+            list: newest_status_first, every_filter, equal_times, others_are_invisible, everybodys_tasks, nothing;
+            events: after_any_number, pruning_keeps_the_snapshot, told_in_order;
+            grants: create_list_revoke, a_revoked_grant_takes_nothing, two_revocations_at_once;
+        }
+    };
+}
+
+macro_rules! tests {
+    ($backend:ty; $($module:ident: $($test:ident),+;)+) => {
+        $(mod $module {
+            use super::*;
+            $(#[tokio::test]
+            async fn $test() {
+                $crate::conformance::$module::$test::<$backend>().await;
+            })+
+        })+
+    };
+}
+
+pub(crate) use {suite, tests};

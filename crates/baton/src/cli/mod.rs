@@ -1,0 +1,121 @@
+//! The command line: one file per command, thin. Results go to standard output, everything else to standard error.
+//!
+//! Knows the configuration, the A2A client and the admin API; of the node's inside it only starts it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod access;
+mod exit;
+mod message;
+mod node;
+mod remote;
+
+mod follow;
+mod output;
+mod printer;
+mod talk;
+
+mod agents;
+mod card;
+mod completions;
+mod grants;
+mod init;
+mod send;
+mod serve;
+mod task;
+
+pub use exit::{Exit, Failure};
+
+/// Puts any command, MCP worker or remote agent on the A2A network and never drops what is handed to it
+#[derive(Debug, Parser)]
+#[command(name = "baton", version, max_term_width = 110, disable_help_subcommand = true)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused by the other side, 4 not reachable, \
+                        5 the task ended failed, rejected or canceled."
+)]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Flags that every command has.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Global {
+    /// The node's data folder; by default what `baton.toml` in this folder says, else ./baton-data
+    #[arg(long, global = true, env = "BATON_DATA_DIR", value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Results as JSON, one value per line
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a node
+    Serve(serve::Args),
+    /// Write a commented baton.toml
+    Init(init::Args),
+    /// Send a message to an agent and see what comes of it
+    Send(send::Args),
+    /// See, follow, cancel and answer tasks
+    #[command(subcommand)]
+    Task(task::Command),
+    /// Read agent cards
+    #[command(subcommand)]
+    Card(card::Command),
+    /// List the agents of a node
+    Agents(agents::Args),
+    /// Let others call: create, list and revoke their grants
+    #[command(subcommand)]
+    Grants(grants::Command),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+}
+
+/// Reads the command line and does what it says.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(why) => {
+            // Help and version come this way too; a reader that went away is no reason to panic.
+            drop(why.print());
+            return if why.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
+        }
+    };
+    let Cli { global, command } = cli;
+    let exit = match run(&global, command) {
+        Ok(exit) => exit,
+        Err(failure) => failure.report(),
+    };
+    exit.into()
+}
+
+fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Serve(args) => serve::run(global, args),
+        Command::Init(args) => init::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Send(args) => client(send::run(global, args)),
+        Command::Task(command) => client(task::run(global, command)),
+        Command::Card(command) => client(card::run(global, command)),
+        Command::Agents(args) => client(agents::run(global, args)),
+        Command::Grants(command) => client(grants::run(global, command)),
+    }
+}
+
+/// Runs what only asks others: one thread is enough.
+fn client(work: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let exit = runtime.block_on(work);
+    // A read of the terminal may still be under way; it is not waited for.
+    runtime.shutdown_background();
+    exit
+}
+
+#[cfg(test)]
+mod tests;

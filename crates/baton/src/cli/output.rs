@@ -1,0 +1,102 @@
+//! Writing to the two standard streams. Nothing here panics when nobody reads, and nothing that an agent says can drive
+//! a terminal.
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use serde::Serialize;
+
+/// Text of a result, as it is; made harmless where a terminal would act on it.
+pub fn text(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let text = if out.is_terminal() { harmless(text) } else { Cow::Borrowed(text) };
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// One line of a result.
+pub fn line(line: &str) -> io::Result<()> {
+    text(&format!("{line}\n"))
+}
+
+/// One result as JSON on one line. JSON escapes C0 by itself; the rest is escaped too, so that it stays JSON.
+pub fn json(value: &impl Serialize) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let mut text = serde_json::to_string(value)?;
+    if out.is_terminal() {
+        text = escaped(&text);
+    }
+    text.push('\n');
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// One line of progress. Lost when nobody reads: it is not the result.
+pub fn note(line: &str) {
+    drop(writeln!(io::stderr().lock(), "{}", harmless(line)));
+}
+
+/// A question at the terminal, the cursor left behind it.
+pub fn prompt(text: &str) {
+    let mut out = io::stderr().lock();
+    drop(write!(out, "{}", harmless(text)).and_then(|()| out.flush()));
+}
+
+/// Rows under a head, in columns.
+pub fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> io::Result<()> {
+    let width = |at: usize| {
+        let cells = rows.iter().map(|row| row[at].chars().count());
+        cells.chain([head[at].len()]).max().unwrap_or_default()
+    };
+    let widths: [usize; N] = std::array::from_fn(width);
+    let one_line = |cell: &str| cell.replace(['\n', '\t'], " ");
+    let spell = |row: [&str; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{:width$}", one_line(cell)));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    let mut out = spell(head);
+    for row in rows {
+        out.push_str(&spell(std::array::from_fn(|at| row[at].as_str())));
+    }
+    text(&out)
+}
+
+/// The text with every character shown that a terminal would obey: escapes, other controls, changes of direction.
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| if is_harmful(c) { shown(c) } else { c }).collect())
+}
+
+fn is_harmful(c: char) -> bool {
+    let direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    direction || (c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+fn shown(c: char) -> char {
+    match u32::from(c) {
+        c0 @ ..0x20 => char::from_u32(0x2400 + c0).unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x7f => '␡',
+        _ => char::REPLACEMENT_CHARACTER,
+    }
+}
+
+fn escaped(json: &str) -> String {
+    json.chars()
+        .map(|c| if is_harmful(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_reaches_the_terminal_that_it_would_obey() {
+        assert_eq!(harmless("plain\tünï\n"), "plain\tünï\n");
+        assert_eq!(harmless("a\u{1b}[31mb\r\u{7}\u{7f}"), "a␛[31mb␍␇␡");
+        assert_eq!(harmless("\u{9b}2J\u{202e}gnp.exe"), "\u{fffd}2J\u{fffd}gnp.exe");
+        assert_eq!(escaped("\"\u{9b}\u{7f}\""), "\"\\u009b\\u007f\"");
+    }
+}

@@ -1,0 +1,60 @@
+//! `[limits]`: the limits of DESIGN §10 that a file may change.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::error::Problem;
+use super::settings;
+use super::value::{Size, Span};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    body: Option<Spanned<Size>>,
+    streams_per_grant: Option<Spanned<usize>>,
+    streams_local: Option<Spanned<usize>>,
+    send_wait: Option<Spanned<Span>>,
+}
+
+/// Smallest body limit: below it an ordinary message is refused.
+const BODY_MIN: u64 = 1024;
+
+/// Largest body limit: a body is held in memory as a whole.
+const BODY_MAX: u64 = 256 * 1024 * 1024;
+
+/// Longest wait of a blocking send, in seconds: a day is longer than any proxy keeps a silent connection.
+const SEND_WAIT_MAX: u64 = 24 * 60 * 60;
+
+impl Limits {
+    pub(super) fn resolve(self) -> Result<settings::Limits, Problem> {
+        let mut limits = settings::Limits::default();
+        if let Some(body) = self.body {
+            let Size(bytes) = *body.get_ref();
+            if !(BODY_MIN..=BODY_MAX).contains(&bytes) {
+                return Err(Problem::at(body.span(), "`body` is a size from \"1KiB\" to \"256MiB\""));
+            }
+            limits.body = usize::try_from(bytes).unwrap_or(usize::MAX);
+        }
+        for (given, name, limit) in [
+            (self.streams_per_grant, "streams_per_grant", &mut limits.streams_per_grant),
+            (self.streams_local, "streams_local", &mut limits.streams_local),
+        ] {
+            let Some(given) = given else { continue };
+            if *given.get_ref() == 0 {
+                return Err(Problem::at(
+                    given.span(),
+                    format!("`{name}` is a number of streams, at least 1"),
+                ));
+            }
+            *limit = given.into_inner();
+        }
+        if let Some(wait) = self.send_wait {
+            let Span(span) = *wait.get_ref();
+            if !(1..=SEND_WAIT_MAX).contains(&span.as_secs()) {
+                return Err(Problem::at(wait.span(), "`send_wait` is a duration from \"1s\" to \"24h\""));
+            }
+            limits.send_wait = span;
+        }
+        Ok(limits)
+    }
+}

@@ -1,0 +1,249 @@
+//! Tables of what may be written: what it resolves to, or what is said about it.
+
+use std::fmt::Write as _;
+
+use baton_core::ident::AgentName;
+use tempfile::TempDir;
+
+use super::super::settings::{Process, Protocol, Runner};
+use super::super::template::TEMPLATE;
+use super::*;
+
+/// Loads `text` as `baton.toml`; the folder's name is left out of what is said.
+fn load_text(text: &str, flags: Flags) -> Result<Settings, String> {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join(FILE);
+    std::fs::write(&path, text).unwrap();
+    let flags = Flags { config: Some(path), ..flags };
+    load(&flags).map_err(|why| why.to_string().replace(&format!("{}/", dir.path().display()), ""))
+}
+
+fn without(flags: &Flags) -> Result<Settings, String> {
+    without_file(flags).map_err(|why| why.to_string())
+}
+
+fn flags(listen: &[&str], agents: &[&str]) -> Flags {
+    let own = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    Flags { listen: own(listen), agents: own(agents), ..Flags::default() }
+}
+
+fn process<'a>(settings: &'a Settings, name: &str) -> &'a Process {
+    match &settings.agents[&AgentName::parse(name).unwrap()].runner {
+        Runner::Process(process) => process,
+        Runner::Echo => panic!("{name} is no process"),
+    }
+}
+
+/// Every mistake in a file, and what is said about it.
+const MISTAKES: &[&str] = &[
+    "lisen = 1",
+    "[nod]\ndev = true",
+    "[node]\nlisten_on = [\"http://127.0.0.1:1\"]",
+    "[node]\n\nlisten = \"http://127.0.0.1:1\"",
+    "[node]\nlisten = []",
+    "[node]\nlisten = [\n  \"http://127.0.0.1:1\",\n  \"127.0.0.1:2\",\n]",
+    "[node]\nlisten = [\"8420\"]",
+    "[node]\nlisten = [\"/run/a.sock\"]",
+    "[node]\nlisten = [\"unix://run/a.sock\"]",
+    "[node]\nlisten = [\"unix:///run/\"]",
+    "[node]\nlisten = [\"http://127.0.0.1\"]",
+    "[node]\nlisten = [\"http://example.com:80\"]",
+    "[node]\nlisten = [\"http://127.0.0.1:80/a2a\"]",
+    "[node]\nlisten = [\"https://127.0.0.1:443\"]",
+    "[node]\nlisten = [\"vsock://:5000\"]",
+    "[node]\nlisten = [\"htp://127.0.0.1:80\"]",
+    "[node]\nlisten = [\"ftp://127.0.0.1:80\"]",
+    "[node]\nlisten = [\"http://0.0.0.0:8420\"]",
+    "[node]\ndev = true\ninsecure = true\nlisten = [\"http://[::]:8420\"]",
+    "[node]\ndev = true\n[net]\ntrusted_proxies = [\"127.0.0.1\"]",
+    "[node]\npublic_url = \"agents.example.com\"",
+    "[node]\npublic_url = \"https://example.com/?a=b\"",
+    "[node]\nstore = \"postgres://db\"",
+    "[node]\ndefault_agent = \"ecko\"",
+    "[node.tls]\ncert = \"a.pem\"",
+    "[net]\nallow = [\"10.1.0.0/33\"]",
+    "[net]\nallow = [\"http://hooks.internal\"]",
+    "[net]\ntrusted_proxies = [\"proxy\"]",
+    "[limits]\nbody = \"10 parsecs\"",
+    "[limits]\nbody = \"1B\"",
+    "[limits]\nstreams_per_grant = 0",
+    "[limits]\nsend_wait = 600",
+    "[limits]\nsend_wait = \"2d\"",
+    "[agents.Bad_Name]\nrunner = { kind = \"echo\" }",
+    "[agents.tasks]\nrunner = { kind = \"echo\" }",
+    "[agents.a]\ndescription = \"x\"",
+    "[agents.a]\nrunner = { kind = \"pull\" }",
+    "[agents.a]\nrunner = { kind = \"remote\" }",
+    "[agents.a]\nrunner = { kind = \"proces\" }",
+    "[agents.a]\nrunner = { command = [\"x\"] }",
+    "[agents.a]\nrunner = { kind = \"echo\", command = [\"x\"] }",
+    "[agents.a.runner]\nkind = \"process\"",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = []",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = 3",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = \"sh -c 'x\"",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\nprotocol = \"json\"",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\nprotocol = \"acp\"",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\nconcurency = 1",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\nconcurrency = 0",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\ndeadline = 10",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\ndeadline = \"10\"",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\ndeadline = \"0s\"",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\nstall = \"1m\"",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\nmemory = \"1 GB of it\"",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\nretry = \"allways\"",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\npass_env = [\"BATON_TEST_UNSET\"]",
+    "[agents.a.runner]\nkind = \"process\"\ncommand = [\"x\"]\nenv = { \"A=B\" = \"c\" }",
+    "[agents.a]\nretry = \"auto\"\nrunner = { kind = \"echo\", retry = \"never\" }",
+    "[agents.a]\nmax_attempts = 0\nrunner = { kind = \"echo\" }",
+    "[agents.a]\nanswer_within = \"0s\"\nrunner = { kind = \"echo\" }",
+    "[agents.a]\nicon_url = \"icon.png\"\nrunner = { kind = \"echo\" }",
+    "[agents.a]\nrunner = { kind = \"echo\" }\nskills = [{ id = \"x\", name = \"X\" }]",
+    "[agents.a]\nrunner = { kind = \"echo\" }\n[agents.a]\nrunner = { kind = \"echo\" }",
+    "[node]\ndev = yes",
+    "[node",
+];
+
+#[test]
+fn every_mistake_says_where_it_is_and_what_to_do() {
+    let mut said = String::new();
+    for text in MISTAKES {
+        // What is wrong with a node is said before that it has no agent, so every text may leave agents out.
+        let with_agent = format!("{text}\n");
+        let why = load_text(&with_agent, flags(&[], &["helper=cat"])).expect_err(text);
+        writeln!(said, "{text}\n    -> {why}\n").unwrap();
+    }
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn mistakes_in_flags() {
+    let url = |url: &str| Flags { public_url: Some(url.to_owned()), ..Flags::default() };
+    let default = |name: &str| Flags { default_agent: Some(name.to_owned()), ..Flags::default() };
+    let mut said = String::new();
+    for flags in [
+        flags(&["8420"], &[]),
+        flags(&["http://0.0.0.0:8420"], &[]),
+        Flags { dev: Some(false), ..flags(&["http://0.0.0.0:8420"], &[]) },
+        flags(&["https://127.0.0.1:8443"], &[]),
+        flags(&[], &["cat"]),
+        flags(&[], &["a="]),
+        flags(&[], &["A=cat"]),
+        flags(&[], &["a=sh -c 'x"]),
+        flags(&[], &["a=cat", "a=tac"]),
+        flags(&[], &["echo=cat"]),
+        url("example.com"),
+        default("ekko"),
+    ] {
+        writeln!(said, "{}", without(&flags).unwrap_err()).unwrap();
+    }
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn a_file_that_is_not_there() {
+    let flags = Flags { config: Some("no/such.toml".into()), ..Flags::default() };
+    insta::assert_snapshot!(load(&flags).unwrap_err());
+}
+
+#[test]
+fn a_file_without_agents() {
+    insta::assert_snapshot!(load_text("[node]\ndev = true\n", Flags::default()).unwrap_err());
+}
+
+#[test]
+fn nothing_said_is_echo_on_loopback_in_dev_mode() {
+    let settings = without(&Flags::default()).unwrap();
+    assert_eq!(settings.node.listen, [Listen::Http("127.0.0.1:8420".parse().unwrap())]);
+    assert_eq!(settings.node.data_dir, Path::new("./baton-data"));
+    assert!(settings.node.dev);
+    assert_eq!(settings.node.default_agent.unwrap().as_str(), "echo");
+    assert_eq!(settings.agents.len(), 1);
+}
+
+#[test]
+fn one_flagged_agent_is_the_default_and_two_are_not() {
+    let one = without(&flags(&[], &["upper=tr 'a z' \"A Z\""])).unwrap();
+    assert_eq!(one.node.default_agent.as_ref().unwrap().as_str(), "upper");
+    assert_eq!(process(&one, "upper").command, ["tr", "a z", "A Z"]);
+    assert_eq!(process(&one, "upper").protocol, Protocol::Text);
+    let two = without(&flags(&[], &["a=cat", "b=x=y cat"])).unwrap();
+    assert_eq!(two.node.default_agent.as_ref().unwrap().as_str(), "echo");
+    assert_eq!(process(&two, "b").command, ["x=y", "cat"]);
+}
+
+#[test]
+fn the_template_is_what_is_there_without_it() {
+    let (written, bare) =
+        (load_text(TEMPLATE, Flags::default()).unwrap(), without(&Flags::default()).unwrap());
+    let shown = |settings: Settings| format!("{:#?}", Settings { file: None, ..settings });
+    assert_eq!(shown(written), shown(bare));
+}
+
+/// A commented line of configuration starts with a key or a table; other comments are prose.
+fn setting(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("# ")?;
+    let key = rest.split([' ', '.']).next()?;
+    let word = key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') && rest.contains(" = ");
+    (word || rest.starts_with('[')).then_some(rest)
+}
+
+#[test]
+fn the_template_with_everything_in_it_is_read() {
+    let lines = TEMPLATE.lines().map(|line| setting(line).unwrap_or(line));
+    let full: Vec<&str> = lines
+        .filter(|line| !["dev = true", "stall", "pass_env"].iter().any(|key| line.starts_with(key)))
+        .collect();
+    let full = full.join("\n");
+    let full = full.replace("[\"10.0.0.7\"]", "[\"10.0.0.0/8\", \"::1\"]");
+    let settings = load_text(&full, Flags::default()).unwrap();
+    insta::assert_debug_snapshot!(Settings { file: None, ..settings });
+}
+
+#[test]
+fn flags_win_over_the_file() {
+    let text = "[node]\nlisten = [\"http://127.0.0.1:1\"]\ndata_dir = \"a\"\npublic_url = \"https://a\"\n\
+                default_agent = \"one\"\n[agents.one]\nrunner = { kind = \"echo\" }\n";
+    let of_file = load_text(text, Flags::default()).unwrap();
+    assert!(!of_file.node.dev, "dev mode is off by default in a file");
+    assert_eq!(of_file.node.data_dir, Path::new("a"));
+    let said = Flags {
+        data_dir: Some("b".into()),
+        public_url: Some("https://b/base/".into()),
+        default_agent: Some("two".into()),
+        dev: Some(true),
+        ..flags(&["http://localhost:2", " ", "unix:///run/b.sock"], &["two=cat"])
+    };
+    let node = load_text(text, said).unwrap().node;
+    assert_eq!(
+        node.listen,
+        [Listen::Http("127.0.0.1:2".parse().unwrap()), Listen::Unix("/run/b.sock".into())]
+    );
+    assert_eq!(node.data_dir, Path::new("b"));
+    assert_eq!(node.public_url.as_deref(), Some("https://b/base"));
+    assert_eq!(node.default_agent.unwrap().as_str(), "two");
+    assert!(node.dev);
+}
+
+#[test]
+fn other_addresses_need_to_be_asked_for() {
+    let text = "[agents.a]\nrunner = { kind = \"echo\" }\n[node]\n";
+    let with = |rest: &str| load_text(&format!("{text}{rest}"), Flags::default());
+    assert!(with("insecure = true\nlisten = [\"http://0.0.0.0:1\"]").is_ok());
+    assert!(with("listen = [\"https://0.0.0.0:1\"]\ntls = { cert = \"c\", key = \"k\" }").is_ok());
+    assert!(with("listen = [\"http://[::1]:1\", \"http://127.9.9.9:1\", \"unix:///a\"]\ndev = true").is_ok());
+}
+
+#[test]
+fn processes_have_defaults_by_protocol() {
+    let text = "[agents.a]\nretry = \"never\"\nrunner = { kind = \"process\", command = \"./a b\", protocol = \"jsonl\" }\n\
+                [agents.b.runner]\nkind = \"process\"\ncommand = [\"b\"]\ndeadline = \"never\"\nretry = \"never\"\n\
+                cpu = \"1m\"\npass_env = [\"PATH\"]\n";
+    let settings = load_text(text, Flags::default()).unwrap();
+    assert_eq!(process(&settings, "a").command, ["./a", "b"]);
+    assert!(process(&settings, "a").stall.is_some());
+    assert!(process(&settings, "b").stall.is_none());
+    assert!(process(&settings, "b").env.contains_key("PATH"));
+    assert_eq!(process(&settings, "b").rlimits.cpu_seconds, Some(60));
+    assert!(settings.agents.values().all(|agent| !agent.retry));
+    assert_eq!(settings.node.default_agent, None, "two agents, and none was named");
+}
