@@ -114,7 +114,15 @@ impl User {
 
     /// A stream, or the answer that came in its place.
     pub async fn open(&self, operation: Operation, params: Value) -> Result<Stream, Answer> {
-        let response = self.http.open(self.request(operation, &params)).await;
+        self.try_open(self.request(operation, &params)).await
+    }
+
+    pub async fn open_request(&self, request: Request<Full<Bytes>>) -> Stream {
+        self.try_open(request).await.unwrap()
+    }
+
+    async fn try_open(&self, request: Request<Full<Bytes>>) -> Result<Stream, Answer> {
+        let response = self.http.open(request).await;
         let kind = response.headers().get("content-type").map(|kind| kind.to_str().unwrap());
         if kind == Some("text/event-stream") {
             return Ok(Stream::new(self.door, response));
