@@ -5,6 +5,7 @@
 //! suite (`tests/it/conformance`).
 
 mod access;
+pub mod crash;
 mod error;
 pub mod sqlite;
 mod tasks;

@@ -232,8 +232,8 @@ pub trait Tasks: Send + Sync + 'static {
     /// When the next task of `agent` can be claimed; in the past where one can be now.
     async fn next_ready(&self, agent: &AgentName) -> Result<Option<Timestamp>, Error>;
 
-    /// All open tasks of a grant.
-    async fn open_of_grant(&self, grant: &str) -> Result<Vec<TaskId>, Error>;
+    /// Up to `most` open tasks of revoked grants whose end nobody has asked for.
+    async fn open_of_revoked(&self, most: usize) -> Result<Vec<TaskId>, Error>;
 
     /// Deletes events of tasks that ended before `before`, up to `most` tasks; answers how many tasks were pruned.
     async fn prune_events(&self, before: Timestamp, most: usize) -> Result<usize, Error>;

@@ -7,6 +7,7 @@ pub mod bindings;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod crash;
 pub mod federation;
 pub mod net;
 pub mod runner;

@@ -17,6 +17,7 @@ use crate::bindings::Doors;
 use crate::bindings::a2a::Cards;
 use crate::clock::Clock;
 use crate::config::settings::{self, Agent, Listen, Runner, Settings};
+use crate::crash;
 use crate::net::{Bound, HttpListener, OperatorListener, TlsListener, UnixListener};
 use crate::runner::process;
 use crate::runner::process::child::Spawner;
@@ -27,12 +28,15 @@ use crate::service::hub::Hub;
 use crate::worker::dispatcher::{Dispatcher, LaneSettings};
 use crate::worker::{pruner, reaper};
 
-/// How long attempts may go on once the node is told to stop; then they are ended. With the kill ladder's seven seconds
-/// the whole stays below 25.
+/// How long attempts may go on once the node is told to stop; then they are ended.
 const FINISH_WITHIN: Duration = Duration::from_secs(15);
 
-/// How long open connections may take to end once everything else has.
-const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+/// How long their end may take: the kill ladder's seven seconds and a last commit. What is left then, as with a store
+/// that cannot write, ends with the node.
+const END_WITHIN: Duration = Duration::from_secs(8);
+
+/// How long open connections may take to end once everything else has. The whole stays below 25 seconds.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Why a node does not start.
 #[derive(Debug, thiserror::Error)]
@@ -131,12 +135,14 @@ impl Node {
     pub async fn stop(self) {
         info!("draining");
         self.service.draining.cancel();
-        self.service.dispatcher.stop(FINISH_WITHIN).await;
+        crash::pass(crash::DRAINING);
+        self.service.dispatcher.stop(FINISH_WITHIN, END_WITHIN).await;
         self.stop.cancel();
         self.loops.close();
         if tokio::time::timeout(CLOSE_WITHIN, self.loops.wait()).await.is_err() {
             self.listeners.iter().for_each(JoinHandle::abort);
         }
+        crash::pass(crash::STOPPED);
         self.store.close().await;
         info!("stopped");
     }

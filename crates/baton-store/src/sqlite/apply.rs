@@ -86,7 +86,9 @@ impl<'a> Group<'a> {
 
     pub fn apply(&mut self, op: &Op) -> Result<Applied, Error> {
         self.check_grant(&op.by)?;
-        let known = self.lookup(op.task)?;
+        // A new task's id is new: the table says so itself, when the row is written.
+        let is_new = op.create.is_some() && !op.repeat;
+        let known = if is_new { self.recall(op.task) } else { self.lookup(op.task)? };
         match (&op.create, known) {
             (Some(_), Some(known)) => self.repeated(op, known),
             (Some(new), None) => self.create(op, new),
@@ -223,12 +225,14 @@ impl<'a> Group<'a> {
         Ok(Applied { known, events, repeated: false })
     }
 
+    /// The task, where it is in memory.
+    fn recall(&self, id: TaskId) -> Option<Known> {
+        self.changed.get(&id).cloned().or_else(|| self.hot.find(id))
+    }
+
     /// The task as this transaction sees it.
     pub fn lookup(&self, id: TaskId) -> Result<Option<Known>, Error> {
-        if let Some(known) = self.changed.get(&id) {
-            return Ok(Some(known.clone()));
-        }
-        if let Some(known) = self.hot.find(id) {
+        if let Some(known) = self.recall(id) {
             return Ok(Some(known));
         }
         let sql = FIND_TASK.replace("{}", rows::TASK);

@@ -6,8 +6,8 @@ use baton_core::ident::{AgentName, ContextId, Owner, TaskId};
 use baton_core::json::Object;
 use baton_core::model::{Artifact, Message};
 use baton_core::task::{
-    Attempt, Body, Chunk, Event, Holder, HolderKind, Interruption, Outcome, Reason, Request, State, Status,
-    Task,
+    Attempt, Body, Chunk, Event, Holder, HolderKind, Interruption, Outcome, Policy, Reason, Request, State,
+    Status, Task,
 };
 use baton_core::time::Timestamp;
 use rusqlite::Row;
@@ -29,7 +29,7 @@ pub fn task(row: &Row<'_>) -> rusqlite::Result<Task> {
         agent: parsed(row, 1, AgentName::parse)?,
         owner: Owner { grant: text(row, 2)?.into(), subject: text(row, 3)?.into() },
         context_id: parsed(row, 4, ContextId::parse)?,
-        policy: json(row, 24)?,
+        policy: optional_json(row, 24)?.unwrap_or_default(),
         request: optional_json(row, 25)?.unwrap_or_default(),
         created_at: time(row, 7)?,
         deadline: optional_time(row, 8)?,
@@ -283,6 +283,11 @@ fn unreadable(at: usize, why: &'static str) -> rusqlite::Error {
 /// JSON of a value that cannot fail to serialise.
 pub fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("these types serialise")
+}
+
+/// The policy column: nothing where it is the default.
+pub fn policy(policy: &Policy) -> Option<String> {
+    (*policy != Policy::default()).then(|| to_json(policy))
 }
 
 /// The request column: nothing where nothing was said.

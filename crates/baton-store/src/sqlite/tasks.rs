@@ -31,8 +31,11 @@ SELECT id, attempt FROM task WHERE holder_kind = 'node' AND holder <> ?1 ORDER B
 pub(super) const NEXT_READY: &str = "-- store.next_ready
 SELECT min(coalesce(not_before, 0)) FROM task WHERE agent = ?1 AND phase = 'ready'";
 
-pub(super) const LIST_OPEN_OF_GRANT: &str = "-- store.list_open_of_grant
-SELECT id FROM task WHERE grant_id = ?1 AND phase IN ('ready', 'running', 'interrupted') ORDER BY id";
+pub(super) const LIST_OPEN_OF_REVOKED: &str = r#"-- store.list_open_of_revoked
+SELECT id FROM task
+WHERE grant_id IN (SELECT id FROM "grant" WHERE revoked_at IS NOT NULL)
+    AND (phase = 'ready' OR phase = 'running' OR phase = 'interrupted') AND cancel_requested = 0
+ORDER BY id LIMIT ?1"#;
 
 const PRUNE_EVENTS: &str = "-- store.prune_events
 DELETE FROM event WHERE task_id = ?1";
@@ -133,13 +136,12 @@ impl Tasks for Sqlite {
             .await
     }
 
-    async fn open_of_grant(&self, grant: &str) -> Result<Vec<TaskId>, Error> {
-        let grant = grant.to_owned();
+    async fn open_of_revoked(&self, most: usize) -> Result<Vec<TaskId>, Error> {
         self.inner
             .readers
             .run(move |db| {
-                let mut statement = db.prepare_cached(LIST_OPEN_OF_GRANT)?;
-                let found = statement.query_map([grant], |row| rows::id(row, 0))?;
+                let mut statement = db.prepare_cached(LIST_OPEN_OF_REVOKED)?;
+                let found = statement.query_map([most], |row| rows::id(row, 0))?;
                 Ok(found.collect::<Result<_, _>>()?)
             })
             .await

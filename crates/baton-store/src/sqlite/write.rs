@@ -6,7 +6,7 @@ use baton_core::time::Timestamp;
 use rusqlite::{Connection, params};
 use uuid::Uuid;
 
-use super::rows::{event_body, holder_kind_text, phase, request, to_json};
+use super::rows::{event_body, holder_kind_text, phase, policy, request, to_json};
 
 const INSERT_TASK: &str = "-- store.insert_task
 INSERT INTO task (status_at, status_message, seq, attempt, counted, cancel_requested, shown, not_before, begun,
@@ -138,7 +138,7 @@ pub fn task(db: &Connection, task: &Task, insert: bool) -> rusqlite::Result<()> 
     statement.raw_bind_parameter(27, task.context_id.as_str())?;
     statement.raw_bind_parameter(28, task.created_at.as_millis())?;
     statement.raw_bind_parameter(29, millis(task.deadline))?;
-    statement.raw_bind_parameter(30, to_json(&task.policy))?;
+    statement.raw_bind_parameter(30, policy(&task.policy))?;
     statement.raw_bind_parameter(31, request(&task.request))?;
     statement.raw_execute()?;
     Ok(())

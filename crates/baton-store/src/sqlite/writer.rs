@@ -16,7 +16,7 @@ use super::grants::Grants;
 use super::hot::Hot;
 use super::lock::Lock;
 use super::{Counters, access};
-use crate::{Applied, Claim, Error, Grant, NewGrant, Observer, Op};
+use crate::{Applied, Claim, Error, Grant, NewGrant, Observer, Op, crash};
 
 /// Operations that wait for the writer; past that, callers wait to be queued.
 const QUEUE: usize = 1_024;
@@ -139,6 +139,7 @@ fn commit_all(connection: &Connection, group: &mut Vec<Write>, shared: &Shared) 
 
 /// One transaction. An operation that is refused is no failure of the group; an error of the database is.
 fn commit(connection: &Connection, group: &[Write], shared: &Shared) -> Result<Vec<Outcome>, Error> {
+    crash::pass(crash::BEFORE_BEGIN);
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let rollback = RollBack(connection);
     let mut running = Group::new(connection, &shared.hot, &shared.grants);
@@ -165,7 +166,9 @@ fn commit(connection: &Connection, group: &[Write], shared: &Shared) -> Result<V
         });
     }
     let Done { changed, commits } = running.finish()?;
+    crash::pass(crash::BEFORE_COMMIT);
     connection.prepare_cached("COMMIT")?.execute([])?;
+    crash::pass(crash::COMMITTED);
     std::mem::forget(rollback);
     shared.counters.commits.fetch_add(1, Ordering::Relaxed);
     shared.counters.operations.fetch_add(group.len() as u64, Ordering::Relaxed);
@@ -174,6 +177,7 @@ fn commit(connection: &Connection, group: &[Write], shared: &Shared) -> Result<V
         shared.grants.put(change);
     }
     shared.observer.committed(&commits);
+    crash::pass(crash::OBSERVED);
     Ok(outcomes)
 }
 

@@ -35,6 +35,9 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
         Error::TooManyStreams => {
             Fault::new(Kind::RateLimited).with_message("Too many open streams; close some first")
         }
+        Error::Draining => Fault::new(Kind::Unavailable)
+            .with_message("The node is shutting down; try again soon")
+            .with_retry_after(RETRY_AFTER),
         Error::Unavailable(why) => {
             error!(error = %why, "answered that the node is not available");
             Fault::new(Kind::Unavailable).with_retry_after(RETRY_AFTER)

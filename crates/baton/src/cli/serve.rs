@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use nix::sys::signal::{SigSet, Signal};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::error;
 
@@ -23,8 +24,17 @@ pub fn run(global: &Global, args: Args) -> Result<Exit, Failure> {
     let settings = config::load(&flags).map_err(|why| Failure::usage(why.to_string()))?;
     telemetry::start(global.json);
     sweep::adopt_orphans()?;
+    outlive_full_disks()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(&flags, settings))
+}
+
+/// A file that may not grow is a full disk: the write fails and somebody is told, instead of a signal that ends the
+/// node. Call it before any thread starts, which all take this over.
+fn outlive_full_disks() -> std::io::Result<()> {
+    let mut blocked = SigSet::empty();
+    blocked.add(Signal::SIGXFSZ);
+    Ok(blocked.thread_block()?)
 }
 
 async fn serve(flags: &Flags, settings: config::settings::Settings) -> Result<Exit, Failure> {

@@ -22,7 +22,7 @@ pub trait Runner: Send + Sync + 'static {
     /// without one is taken for crashed.
     async fn run(&self, job: Job);
 
-    /// Ends what is kept warm between attempts. No attempt is running any more.
+    /// Ends what is kept warm between attempts. No attempt is started any more; what comes to rest later ends at once.
     async fn close(&self);
 }
 

@@ -29,6 +29,9 @@ pub enum Error {
     ContentType(&'static str),
     #[error("too many open streams")]
     TooManyStreams,
+    /// The node is stopping and takes nothing new.
+    #[error("the node is shutting down")]
+    Draining,
     /// For now; the caller may try again.
     #[error("not available: {0}")]
     Unavailable(String),

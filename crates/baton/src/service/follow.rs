@@ -74,6 +74,11 @@ impl Events {
         }
     }
 
+    /// Events that are at hand already: those that follow what was read last.
+    pub fn add(&mut self, events: &[Arc<Event>]) {
+        self.waiting.extend(events.iter().cloned());
+    }
+
     /// Ends the reading here.
     pub const fn finish(&mut self) {
         self.over = true;

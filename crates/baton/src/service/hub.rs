@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use baton_core::ident::{AgentName, TaskId};
 use baton_core::task::{Event, Nudge};
 use baton_store::{Committed, Known, Observer};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 /// Events of a watched task that stay in memory; a reader that is further behind goes to the store.
 const TAIL: usize = 256;
@@ -20,16 +20,24 @@ pub struct Hub {
 }
 
 /// A channel and how many watch it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Watched {
     channel: Arc<Channel>,
     watchers: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Channel {
-    newest: watch::Sender<Option<Known>>,
-    tail: Mutex<VecDeque<Arc<Event>>>,
+    seen: Mutex<Seen>,
+    changed: Notify,
+}
+
+/// What was committed since a task's channel was opened.
+#[derive(Debug, Default)]
+struct Seen {
+    commits: u64,
+    newest: Option<Known>,
+    tail: VecDeque<Arc<Event>>,
 }
 
 /// One who watches a task. The last to go takes the task's channel along.
@@ -38,22 +46,20 @@ pub struct Watch {
     hub: Arc<Hub>,
     id: TaskId,
     channel: Arc<Channel>,
-    newest: watch::Receiver<Option<Known>>,
+    /// Commits that this one was told of.
+    told: u64,
 }
 
 impl Hub {
     /// Watches a task from now on. Watch first, then read: what is committed in between is seen by both.
     pub fn watch(self: &Arc<Self>, id: TaskId) -> Watch {
         let mut watched = self.watched();
-        let entry = watched.entry(id).or_insert_with(|| {
-            let tail = Mutex::new(VecDeque::new());
-            Watched { channel: Arc::new(Channel { newest: watch::Sender::new(None), tail }), watchers: 0 }
-        });
+        let entry = watched.entry(id).or_default();
         entry.watchers += 1;
         let channel = Arc::clone(&entry.channel);
         drop(watched);
-        let newest = channel.newest.subscribe();
-        Watch { hub: Arc::clone(self), id, channel, newest }
+        let told = lock(&channel.seen).commits;
+        Watch { hub: Arc::clone(self), id, channel, told }
     }
 
     /// Woken when an agent has something to be claimed.
@@ -101,31 +107,42 @@ impl Observer for Hub {
 
 impl Channel {
     fn take(&self, commit: &Committed) {
-        let mut tail = lock(&self.tail);
-        tail.extend(commit.events.iter().cloned());
-        let extra = tail.len().saturating_sub(TAIL);
-        tail.drain(..extra);
-        drop(tail);
-        self.newest.send_replace(Some(commit.known.clone()));
+        let mut seen = lock(&self.seen);
+        seen.commits += 1;
+        seen.newest = Some(commit.known.clone());
+        seen.tail.extend(commit.events.iter().cloned());
+        let extra = seen.tail.len().saturating_sub(TAIL);
+        seen.tail.drain(..extra);
+        drop(seen);
+        self.changed.notify_waiters();
     }
 }
 
 impl Watch {
-    /// Waits for the next commit of the task; at once where one was missed since the last call.
+    /// Waits for the next commit of the task; at once where one was missed since the last call. Safe to drop before it is
+    /// ready.
     pub async fn changed(&mut self) {
-        self.newest.changed().await.expect("this watch holds the sender");
+        loop {
+            let next = self.channel.changed.notified();
+            let commits = lock(&self.channel.seen).commits;
+            if commits != self.told {
+                self.told = commits;
+                return;
+            }
+            next.await;
+        }
     }
 
     /// The task as the newest commit since this channel was opened left it.
     pub fn newest(&self) -> Option<Known> {
-        self.newest.borrow().clone()
+        lock(&self.channel.seen).newest.clone()
     }
 
     /// All events after `seq` that were committed so far, or `None` where not all of them are in memory.
     pub fn after(&self, seq: u64) -> Option<Vec<Arc<Event>>> {
-        let tail = lock(&self.channel.tail);
-        let first = tail.front()?.seq;
-        (first <= seq + 1).then(|| tail.iter().filter(|event| event.seq > seq).cloned().collect())
+        let seen = lock(&self.channel.seen);
+        let first = seen.tail.front()?.seq;
+        (first <= seq + 1).then(|| seen.tail.iter().filter(|event| event.seq > seq).cloned().collect())
     }
 }
 

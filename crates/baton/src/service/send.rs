@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::follow::{Events, Follow, may_be_message};
-use super::hub::Watch;
+use super::hub::{Hub, Watch};
 use super::{Error, Scope, Service, op, parse_id};
 use crate::clock::new_id;
 use crate::runner::echo;
@@ -36,23 +36,34 @@ pub enum Sent {
     Message(Arc<Message>),
 }
 
-/// What was committed, and the watch that began before it.
+/// What was committed, and the watch that began before it; none where the commit was all that there is to see.
 struct Handed {
-    watch: Watch,
+    watch: Option<Watch>,
     applied: Applied,
+}
+
+impl Handed {
+    /// A watch in any case. What was committed is known, and what comes later is seen by it.
+    fn watch(&mut self, hub: &Arc<Hub>) -> Watch {
+        self.watch.take().unwrap_or_else(|| hub.watch(self.applied.known.task().id))
+    }
 }
 
 impl Service {
     /// SendMessage: waits until the task settles, or returns at once where that is asked for.
     pub async fn send(&self, scope: &Scope, send: Send) -> Result<Sent, Error> {
         let at_once = send.return_immediately;
-        let Handed { watch, applied } = self.hand_in(scope, send, at_once).await?;
+        let mut handed = self.hand_in(scope, send, at_once).await?;
         if at_once {
-            return self.sent(applied.known).await;
+            return self.sent(handed.applied.known).await;
         }
         // Its own message leaves no task settled, so that a settled state is always a later one.
         let settled = |task: &Task| task.state.is_settled();
-        let known = self.settled(watch, applied.known, self.limits().send_wait, settled).await;
+        let mut known = handed.applied.known.clone();
+        if !settled(known.task()) {
+            let watch = handed.watch(&self.hub);
+            known = self.settled(watch, known, self.limits().send_wait, settled).await;
+        }
         self.sent(known).await
     }
 
@@ -78,13 +89,18 @@ impl Service {
             return Err(Error::Unsupported("this agent does not stream"));
         }
         let shown = !scope.agent.policy.replies;
-        let Handed { watch, applied } = self.hand_in(scope, send, shown).await?;
+        let mut handed = self.hand_in(scope, send, shown).await?;
+        let watch = handed.watch(&self.hub);
+        let applied = handed.applied;
         let created = applied.events.first().is_some_and(|event| event.seq == 1);
-        let snapshot = self.whole(applied.known).await?;
+        let snapshot = self.whole(applied.known.clone()).await?;
         let (id, seq) = (snapshot.task.id, snapshot.task.seq);
         let (task, after) =
             if created { (snapshot.at_submission(), 1) } else { (snapshot.object(None, true), seq) };
         let mut events = Events::new(Arc::clone(&self.store), watch, id, after, seq);
+        if created {
+            events.add(&applied.events[1..]);
+        }
         // A repeated send may meet its task at the end already, or at a question.
         let waits = snapshot.task.state.shown() == TaskState::InputRequired;
         if !created && (snapshot.task.state.is_terminal() || waits) {
@@ -104,7 +120,7 @@ impl Service {
     async fn hand_in(&self, scope: &Scope, send: Send, shown: bool) -> Result<Handed, Error> {
         scope.allow(Verb::Send)?;
         if self.draining.is_cancelled() {
-            return Err(Error::Unavailable("the node is shutting down".to_owned()));
+            return Err(Error::Draining);
         }
         send.message.check().map_err(|violation| Error::Invalid(violation.within("message")))?;
         if send.message.role != Role::User {
@@ -157,11 +173,21 @@ impl Service {
             now: self.now(),
             repeat: false,
         };
-        let watch = self.hub.watch(id);
+        let watch = (!scope.agent.is_inline()).then(|| self.hub.watch(id));
         let applied = self.commit(op, slot).await?;
-        let found = applied.known.task().id;
-        let watch = if found == id { watch } else { self.hub.watch(found) };
-        Ok(Handed { watch, applied })
+        if applied.known.task().id == id {
+            return Ok(Handed { watch, applied });
+        }
+        self.earlier(applied).await
+    }
+
+    /// The task that an earlier message of the same key made. Watched first and read again then: what was committed since
+    /// the store answered is known to nobody here.
+    async fn earlier(&self, applied: Applied) -> Result<Handed, Error> {
+        let id = applied.known.task().id;
+        let watch = Some(self.hub.watch(id));
+        let newest = self.store.find(&By::Node, id).await?.ok_or(Error::TaskNotFound)?;
+        Ok(Handed { watch, applied: Applied { known: Known::Whole(newest), ..applied } })
     }
 
     /// What happens to a new task in the commit that creates it: an inline agent's whole work, or the claim of a runner
@@ -196,7 +222,7 @@ impl Service {
     async fn follow_up(&self, scope: &Scope, send: Send, id: TaskId) -> Result<Handed, Error> {
         let watch = self.hub.watch(id);
         let applied = self.add_message(&scope.by(), id, send.message, send.idempotency_key).await?;
-        Ok(Handed { watch, applied })
+        Ok(Handed { watch: Some(watch), applied })
     }
 
     /// A follow-up in the owner's name, from the operator.

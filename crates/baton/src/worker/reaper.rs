@@ -1,5 +1,5 @@
-//! Ends what time has ended: leases that ran out, deadlines, questions that nobody answered, and processes that fell to
-//! the node when their warden died.
+//! Ends what time has ended: leases that ran out, deadlines, questions that nobody answered; what a revocation left at
+//! work; and processes that fell to the node when their warden died.
 
 use std::time::Duration;
 
@@ -23,6 +23,9 @@ pub async fn run(service: Service, stop: CancellationToken) {
             Ok(BATCH) => continue,
             Ok(_) => {}
             Err(why) => warn!(error = %why, "could not look for what is due"),
+        }
+        if let Err(why) = service.end_revoked().await {
+            warn!(error = %why, "could not end the work of revoked grants");
         }
         process::sweep::sweep().await;
         tokio::select! {

@@ -1,11 +1,12 @@
--- Schema 1. CHECKs restate the state machine of baton-core::task.
+-- Schema 1. CHECKs restate the state machine of baton-core::task. They spell lists as ORs: SQLite fills a scratch table for
+-- an IN of more than two values each time a row is written.
 CREATE TABLE task (
     id                 BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     agent              TEXT    NOT NULL,
     grant_id           TEXT    NOT NULL,
     subject            TEXT    NOT NULL,
     context_id         TEXT    NOT NULL,
-    phase              TEXT    NOT NULL CHECK (phase IN ('ready', 'running', 'interrupted', 'completed', 'failed', 'canceled', 'rejected', 'answered')),
+    phase              TEXT    NOT NULL CHECK ((phase = 'ready' OR phase = 'running' OR phase = 'interrupted' OR phase = 'completed' OR phase = 'failed' OR phase = 'canceled' OR phase = 'rejected' OR phase = 'answered')),
     -- The number of the A2A TaskState that clients see; 0 for a direct message, which no client sees.
     shown_state        INTEGER NOT NULL CHECK (shown_state BETWEEN 0 AND 8),
     status_at          INTEGER NOT NULL,
@@ -30,7 +31,8 @@ CREATE TABLE task (
     dead_letter        INTEGER NOT NULL CHECK (dead_letter IN (0, 1)),
     -- When the clock does something to the task next.
     due_at             INTEGER,
-    policy             TEXT    NOT NULL,
+    -- NULL where it is the default.
+    policy             TEXT,
     request            TEXT,
     artifacts          TEXT,
     usage              TEXT,
@@ -42,7 +44,7 @@ CREATE TABLE task (
     CHECK ((phase = 'failed') = (reason IS NOT NULL)),
     CHECK (phase = 'failed' OR dead_letter = 0),
     CHECK (phase = 'ready' OR (not_before IS NULL AND begun = 0)),
-    CHECK (phase IN ('ready', 'running', 'interrupted') OR due_at IS NULL),
+    CHECK ((phase = 'ready' OR phase = 'running' OR phase = 'interrupted') OR due_at IS NULL),
     CHECK ((phase = 'answered') = (shown_state = 0))
 ) WITHOUT ROWID;
 
@@ -51,7 +53,7 @@ CREATE INDEX task_by_context ON task (agent, grant_id, subject, context_id, stat
 CREATE INDEX task_ready ON task (agent, created_at, id) WHERE phase = 'ready';
 CREATE INDEX task_held ON task (holder_kind, holder) WHERE holder IS NOT NULL;
 CREATE INDEX task_due ON task (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX task_open ON task (grant_id) WHERE phase IN ('ready', 'running', 'interrupted');
+CREATE INDEX task_open ON task (grant_id) WHERE (phase = 'ready' OR phase = 'running' OR phase = 'interrupted');
 
 -- One committed change. Content stands in message and artifact under the same (task_id, seq).
 CREATE TABLE event (

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use baton_core::ident::{Owner, TaskId};
+use baton_core::ident::TaskId;
 use baton_core::task::{Input, LeaseLoss, Outcome, Reason, State};
-use baton_store::{AttemptEnd, By, Claim, Tasks};
+use baton_store::{AttemptEnd, Claim, Tasks};
 use tokio::task::JoinSet;
 
 use super::Backend;
@@ -160,25 +160,4 @@ pub async fn orphans_of_other_boots<B: Backend>() {
     };
     assert_eq!(outcome(1).await, Outcome::Failed(Reason::NodeDied));
     assert_eq!(outcome(2).await, Outcome::HolderGone);
-}
-
-pub async fn open_tasks_of_a_grant<B: Backend>() {
-    let world = World::<B>::new().await;
-    for (n, grant, inputs) in [
-        (1, "local", vec![]),
-        (2, "local", vec![claimed(node("boot"))]),
-        (3, "local", vec![claimed(node("boot")), asked(1)]),
-        (4, "local", vec![claimed(node("boot")), completed(1)]),
-        (5, "other", vec![]),
-    ] {
-        let mut made = new(n);
-        made.owner = Owner::new(grant, "somebody");
-        let mut op = create_with(made, inputs, at(0));
-        op.by = By::Node;
-        world.apply(op).await;
-    }
-    assert_eq!(world.store.open_of_grant("local").await.unwrap(), [task(1), task(2), task(3)]);
-    world.change(task(1), vec![Input::GrantRevoked], at(1)).await;
-    assert_eq!(world.store.open_of_grant("local").await.unwrap(), [task(2), task(3)]);
-    assert_eq!(world.store.open_of_grant("nobody").await.unwrap(), []);
 }

@@ -84,9 +84,38 @@ pub async fn a_revoked_grant_takes_nothing<B: Backend>() {
         world = world.reopen().await;
     }
     // The node still ends what came in by it.
-    assert_eq!(world.store.open_of_grant("g1").await.unwrap(), [task(1)]);
+    assert_eq!(world.store.open_of_revoked(9).await.unwrap(), [task(1)]);
     let applied = world.change(task(1), vec![Input::GrantRevoked], at(3)).await;
     assert!(applied.known.task().state.is_terminal());
+    assert_eq!(world.store.open_of_revoked(9).await.unwrap(), []);
+}
+
+pub async fn open_tasks_of_revoked_grants<B: Backend>() {
+    let world = World::<B>::new().await;
+    for (id, digest) in [("gone", 1), ("good", 2)] {
+        world.store.create_grant(grant(id, digest, 0)).await.unwrap();
+    }
+    for (n, of, inputs) in [
+        (1, "gone", vec![]),
+        (2, "gone", vec![claimed(node("boot"))]),
+        (3, "gone", vec![claimed(node("boot")), asked(1)]),
+        (4, "gone", vec![claimed(node("boot")), completed(1)]),
+        (5, "good", vec![]),
+        (6, "local", vec![]),
+    ] {
+        let mut made = new(n);
+        made.owner = Owner::new(of, "somebody");
+        let mut op = create_with(made, inputs, at(0));
+        op.by = By::Node;
+        world.apply(op).await;
+    }
+    assert_eq!(world.store.open_of_revoked(9).await.unwrap(), []);
+    world.store.revoke_grant("gone", "operator", at(1)).await.unwrap();
+    assert_eq!(world.store.open_of_revoked(9).await.unwrap(), [task(1), task(2), task(3)]);
+    assert_eq!(world.store.open_of_revoked(2).await.unwrap(), [task(1), task(2)]);
+    // A holder that was told to end its work is not told again.
+    world.change(task(2), vec![Input::GrantRevoked], at(1)).await;
+    assert_eq!(world.store.open_of_revoked(9).await.unwrap(), [task(1), task(3)]);
 }
 
 pub async fn two_revocations_at_once<B: Backend>() {

@@ -44,12 +44,13 @@ macro_rules! suite {
                 a_key_stands_for_one_message, keys_are_scoped, one_key_in_parallel, a_key_lives_a_day,
                 a_refused_create_takes_no_key;
             claim: oldest_first, not_before_its_time, nobody_claims_twice, only_its_own_agent,
-                attempts_are_recorded, orphans_of_other_boots, open_tasks_of_a_grant;
+                attempts_are_recorded, orphans_of_other_boots;
             clock: a_lease_runs_out, deadlines, an_unanswered_question, what_is_due_is_accepted,
                 a_clock_set_back;
             list: newest_status_first, every_filter, equal_times, others_are_invisible, everybodys_tasks, nothing;
             events: after_any_number, pruning_keeps_the_snapshot, told_in_order;
-            grants: create_list_revoke, a_revoked_grant_takes_nothing, two_revocations_at_once;
+            grants: create_list_revoke, a_revoked_grant_takes_nothing, open_tasks_of_revoked_grants,
+                two_revocations_at_once;
         }
     };
 }

@@ -17,6 +17,7 @@ use super::exit::{Exit, How, Usage};
 use super::ladder::{Ladder, Rung};
 use super::spec::{INHERITED_ENV, Spec};
 use super::{handover, sweep, warden};
+use crate::crash;
 
 /// Longest evidence line that is read. A real one has some 200 bytes, most of it the reason of a failed start.
 const MAX_EVIDENCE_BYTES: u64 = 64 * 1024;
@@ -70,6 +71,7 @@ impl Spawner {
         let mut command = self.command(spec);
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut warden = sweep::spawn_known(&mut command).map_err(SpawnError::Warden)?;
+        crash::pass(crash::SPAWNED);
         Ok(Child {
             stdin: Some(stdin),
             stdout: warden.stdout.take(),

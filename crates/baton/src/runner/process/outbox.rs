@@ -8,6 +8,7 @@ use baton_core::model::{Artifact, Content, Message, Part, Role};
 use baton_core::task::{Chunk, Reason};
 use tokio::time::{Instant, sleep};
 
+use crate::crash;
 use crate::runner::{Fact, Refused, Reporter};
 
 /// Pieces of an artifact are gathered this long, or until [`GATHER_BYTES`] (DESIGN §5).
@@ -53,6 +54,7 @@ impl Outbox {
     }
 
     pub fn push(&mut self, fact: Fact, now: Instant) {
+        crash::pass(crash::HEARD);
         self.bytes += weight(&fact);
         let hold = if self.bytes >= GATHER_BYTES { Duration::ZERO } else { self.hold(&fact) };
         self.urgent |= hold.is_zero();

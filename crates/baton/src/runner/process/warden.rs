@@ -91,6 +91,8 @@ fn tell(mut control: UnixStream, how: How) {
 /// Makes this process fit to be a warden: in a session of its own, so that no signal to the node's group or from its
 /// terminal reaches it or the child; adoptive parent of the tree. Gives the descriptor that tells of ended children.
 fn settle_in() -> io::Result<SignalFd> {
+    // What the node is deaf to, its agents are not: they would inherit it.
+    SigSet::all().thread_unblock()?;
     // Fails only in a process that leads a group already, which is as good.
     let _ = setsid();
     let _ = rustix::thread::set_name(c"baton-warden");

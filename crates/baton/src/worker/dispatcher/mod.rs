@@ -18,9 +18,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{debug, error, info};
+use tracing::{debug, error, info, warn};
 
 use crate::clock::{Clock, new_id};
+use crate::crash;
 use crate::runner::Runner;
 use crate::service::hub::Hub;
 pub use slots::Slot;
@@ -130,6 +131,8 @@ impl Dispatcher {
         self.running.spawn(async move {
             dispatcher.run(&lane).await;
             lane.attempts.close();
+            // What rests need not wait for what works; what comes to rest later is ended then.
+            lane.runner.close().await;
             lane.attempts.wait().await;
             lane.runner.close().await;
         });
@@ -152,6 +155,7 @@ impl Dispatcher {
 
     /// Starts the attempt that a commit opened.
     pub fn start(self: &Arc<Self>, known: &Known, slot: Slot) {
+        crash::pass(crash::CLAIMED);
         let Some(lane) = self.lane(&known.task().agent) else { return };
         let (dispatcher, known) = (Arc::clone(self), known.clone());
         let attempts = lane.attempts.clone();
@@ -185,7 +189,11 @@ impl Dispatcher {
                     now: self.clock.now(),
                     repeat: false,
                 };
-                self.store.apply(op)
+                async move {
+                    let applied = self.store.apply(op).await;
+                    crash::pass(crash::LAPSED);
+                    applied
+                }
             });
             let results: Vec<_> = ended.buffer_unordered(ORPHANS).collect().await;
             if let Some(Err(why)) = results.into_iter().find(Result::is_err) {
@@ -199,14 +207,18 @@ impl Dispatcher {
         self.phase.send_replace(Phase::Draining);
     }
 
-    /// Ends every attempt, and waits until all are over and the warm children are gone.
-    pub async fn stop(&self, finish_within: Duration) {
+    /// Lets attempts finish, then ends them, and waits until all are over and the warm children are gone. What takes longer
+    /// is given up: wardens end its children with the node, and the next start ends its attempts.
+    pub async fn stop(&self, finish_within: Duration, end_within: Duration) {
         self.drain();
         self.running.close();
         if tokio::time::timeout(finish_within, self.running.wait()).await.is_err() {
             info!(attempts = self.running(), "ending what still runs");
+            crash::pass(crash::STOPPING);
             self.phase.send_replace(Phase::Stopping);
-            self.running.wait().await;
+            if tokio::time::timeout(end_within, self.running.wait()).await.is_err() {
+                warn!(attempts = self.running(), "could not end everything in time");
+            }
         }
     }
 

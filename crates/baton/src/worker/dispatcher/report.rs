@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use baton_core::ident::{ContextId, TaskId};
 use baton_core::model::{Message, Role, Violation};
 use baton_core::task::{Chunk, Input, Refusal};
-use baton_store::{By, Error, Op, Store};
+use baton_store::{Applied, By, Error, Op, Store};
 use tracing::warn;
 
 use crate::clock::{Clock, new_id};
+use crate::crash;
 use crate::runner::{Fact, Refused, Report};
 
 /// Tries of a commit that the store could not make, and the wait before the first repeat; it doubles.
@@ -50,10 +51,10 @@ impl Report for AttemptReport {
                     wait *= 2;
                     op.repeat = true;
                 }
-                other => return other.map(drop).map_err(refused),
+                other => return said(other),
             }
         }
-        self.store.apply(op).await.map(drop).map_err(refused)
+        said(self.store.apply(op).await)
     }
 }
 
@@ -92,6 +93,11 @@ impl AttemptReport {
         message.check().map_err(|wrong| wrong.within("message"))?;
         Ok(Arc::new(message))
     }
+}
+
+fn said(result: Result<Applied, Error>) -> Result<(), Refused> {
+    crash::pass(crash::REPORTED);
+    result.map(drop).map_err(refused)
 }
 
 fn checked(mut chunk: Chunk) -> Result<Chunk, Violation> {

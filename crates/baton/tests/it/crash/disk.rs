@@ -1,0 +1,74 @@
+//! A disk on which nothing more can be written: a limit on the size of the node's files stands in for it.
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, prlimit};
+
+use super::account::{Account, audit};
+use super::client::Send;
+use super::ledger::{Ledger, state};
+use super::node::{Node, Place};
+
+/// What the node can still write before its disk is full: some commits' worth.
+const LEFT: u64 = 64 * 1024;
+
+fn limit(node: &Node, bytes: Option<u64>) {
+    prlimit(Some(node.pid()), Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
+}
+
+#[tokio::test]
+async fn a_full_disk_is_said_and_survived() {
+    let place = Place::new();
+    let node = place.start().await;
+    let (mut client, ledger) = (node.client(), Ledger::default());
+    let log = fs::metadata(place.data().join("baton.db-wal")).unwrap().len();
+    let database = fs::metadata(place.data().join("baton.db")).unwrap().len();
+    limit(&node, Some(log.max(database) + LEFT));
+
+    let mut acknowledged = Vec::new();
+    let fault = loop {
+        let n = acknowledged.len();
+        assert!(n < 1_000, "the disk is never full");
+        let send = Send::new("echo", &format!("m{n}"), &"x".repeat(1_000));
+        ledger.sends(&send);
+        match client.send(&send).await.unwrap() {
+            Ok(task) => {
+                ledger.acknowledged(&send, &task);
+                ledger.saw("echo", &task);
+                acknowledged.push(task["id"].as_str().unwrap().to_owned());
+            }
+            Err(fault) => break fault,
+        }
+    };
+    assert!(!acknowledged.is_empty());
+    assert_eq!((fault.status.as_u16(), fault.retry_after.as_deref()), (503, Some("5")), "{fault:?}");
+    // What is there can be read, and a task that cannot be written is not there.
+    for task in &acknowledged {
+        ledger.saw("echo", &client.get("echo", task).await.unwrap().unwrap());
+    }
+
+    // An agent's work goes on when there is space again.
+    limit(&node, None);
+    let send = Send::new("slow", "later", "work").at_once();
+    ledger.sends(&send);
+    let task = client.send(&send).await.unwrap().unwrap();
+    ledger.acknowledged(&send, &task);
+    limit(&node, Some(0));
+    let id = task["id"].as_str().unwrap();
+    let mut other = node.client();
+    let full = other.send(&Send::new("echo", "not now", "x")).await.unwrap().unwrap_err();
+    assert_eq!(full.status, 503, "{full:?}");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    limit(&node, None);
+    while state(&client.get("slow", id).await.unwrap().unwrap()) != "TASK_STATE_COMPLETED" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let retried = Send::new("echo", &format!("m{}", acknowledged.len()), &"x".repeat(1_000));
+    let task = client.send(&retried).await.unwrap().unwrap();
+    ledger.acknowledged(&retried, &task);
+    Account::of(&ledger, &mut client).await.assert_sound();
+    drop(client);
+    node.stop(&place).await;
+    audit(&place.data()).await;
+}

@@ -1,0 +1,112 @@
+//! One trial: load on a node that is killed, and the account of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+
+use super::account::{Account, audit};
+use super::client::{Client, Lost};
+use super::load::Load;
+use super::node::{Node, PATIENCE, Place, Starting};
+
+/// Clients at work on a place whose nodes come and go.
+#[derive(Debug)]
+pub struct Trial {
+    pub place: Place,
+    pub load: Arc<Load>,
+    clients: JoinSet<()>,
+    /// Longest time that the children of a dead node were there.
+    pub childless: Duration,
+    /// Longest time from the start of a node to its first answer.
+    pub start: Duration,
+}
+
+impl Trial {
+    pub fn new(place: Place) -> Self {
+        let load = Load::new();
+        let clients = load.start();
+        Self { place, load, clients, childless: Duration::ZERO, start: Duration::ZERO }
+    }
+
+    /// A node for the clients.
+    pub async fn start(&mut self) -> Node {
+        let begun = Instant::now();
+        let node = self.place.start().await;
+        self.start = self.start.max(begun.elapsed());
+        self.load.node_is_at(Some(node.address));
+        node
+    }
+
+    /// As [`Trial::start`], of one that will die by itself; none where it did before it answered.
+    pub async fn start_to_die(&mut self, at: &str, n: usize) -> Option<Node> {
+        let node = self.place.start_to_die(at, n).ready().await.ok()?;
+        self.load.node_is_at(Some(node.address));
+        Some(node)
+    }
+
+    pub async fn kill(&mut self, node: Node) {
+        self.load.node_is_at(None);
+        node.kill().await;
+        self.is_dead().await;
+    }
+
+    /// Kills a node that may not have begun to answer.
+    pub async fn kill_at_start(&mut self, starting: Starting) {
+        starting.kill().await;
+        self.is_dead().await;
+    }
+
+    /// Waits until a node has died by itself.
+    pub async fn dies(&mut self, node: Node) {
+        let status = node.ended().await;
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{status}");
+        self.load.node_is_at(None);
+        self.is_dead().await;
+    }
+
+    /// Lets a node live for a while, unless it dies by itself before that.
+    pub async fn kill_after(&mut self, life: Duration, node: Node) {
+        match node.ended_within(life).await {
+            Ok(_) => {
+                self.load.node_is_at(None);
+                self.is_dead().await;
+            }
+            Err(node) => self.kill(node).await,
+        }
+    }
+
+    /// What must hold when a node has just died.
+    pub async fn is_dead(&mut self) {
+        self.childless = self.childless.max(self.place.childless().await);
+    }
+
+    /// Ends the load on a node that lives, waits for the end of every task, and accounts for all of them.
+    pub async fn account(self) -> Account {
+        let Self { place, load, clients, .. } = self;
+        let node = place.start().await;
+        load.node_is_at(Some(node.address));
+        timeout(PATIENCE, load.finish(clients)).await.expect("every client finishes what it is at");
+        let mut client = node.client();
+        timeout(PATIENCE, settled(&mut client)).await.expect("every task ends").unwrap();
+        let account = Account::of(&load.ledger, &mut client).await;
+        drop(client);
+        node.stop(&place).await;
+        audit(&place.data()).await;
+        account
+    }
+}
+
+/// Waits until no task is open any more: those of clients that asked for nothing but an acknowledgement, too.
+async fn settled(client: &mut Client) -> Result<(), Lost> {
+    for agent in ["echo", "hello", "slow", "once", "parrot", "survey"] {
+        for state in ["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING", "TASK_STATE_INPUT_REQUIRED"] {
+            let open = serde_json::json!({"pageSize": 1, "status": state});
+            while client.rpc(agent, "ListTasks", &open, None).await?.unwrap()["totalSize"] != 0 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+    Ok(())
+}
