@@ -15,3 +15,4 @@ mod routes;
 mod sending;
 mod streams;
 mod versions;
+mod working;

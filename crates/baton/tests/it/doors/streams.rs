@@ -132,7 +132,7 @@ async fn a_run_outlives_its_readers() {
     node.finish().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_subscribers_see_the_same() {
     let node = TestNode::start().await;
     let user = node.anyone("script");

@@ -152,11 +152,7 @@ impl TestNode {
 }
 
 async fn launch(settings: &Settings, clock: &Clock, scripts: &Scripts) -> Node {
-<<<<<<< HEAD
     let lanes = |agent: &Agent, _: &Clock| scripts.lane(agent);
-=======
-    let lanes = |agent: &baton::config::settings::Agent, _: &Clock| scripts.lane(agent);
->>>>>>> main
     let start = || Node::start_with(settings.clone(), clock.clone(), lanes);
     // The connections of an earlier run may take a moment to let go of the store.
     let mut tries = 0;

@@ -62,11 +62,7 @@ fn process(protocol: Protocol) -> Process {
         protocol,
         concurrency: 64,
         deadline: None,
-<<<<<<< HEAD
         stall: None,
-=======
-        stall: Some(Duration::from_secs(60)),
->>>>>>> main
         ready_within: Duration::from_secs(10),
         idle: Duration::from_secs(60),
         rlimits: Rlimits::default(),

@@ -79,6 +79,11 @@ impl User {
         format!("{}/a2a/{}{below}", self.base, self.agent)
     }
 
+    /// The URL of a path of the node itself.
+    pub fn at_origin(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
     /// One operation, as this binding spells it.
     pub fn request(&self, operation: Operation, params: &Value) -> Request<Full<Bytes>> {
         match self.door {
