@@ -34,7 +34,7 @@ async fn a_task_that_waits_is_cancelled_too() {
         let id = user.hand_in("go").await;
         let attempt = node.attempt("script").await;
         attempt.ask("which?").await;
-        let (answer, ()) = tokio::join!(user.cancel(&id), attempt.is_cancelled());
+        let (answer, ()) = tokio::join!(user.cancel(&id), attempt.stops());
         assert_eq!(state(&answer.ok()), "CANCELED");
     }
     node.finish().await;
@@ -89,9 +89,11 @@ async fn twenty_cancellations_agree() {
         let id = user.hand_in("go").await;
         let attempt = node.attempt("script").await;
         let stream = user.subscribe(&id).await;
-        let (answers, ()) = tokio::join!(cancel_twenty(&user, &id), attempt.is_cancelled());
+        let (answers, ()) = tokio::join!(cancel_twenty(&user, &id), attempt.stops());
         let task = user.get(&id).await;
-        answers.iter().for_each(|answer| assert_agrees(answer, &task));
+        for answer in &answers {
+            assert_agrees(answer, &task);
+        }
         assert!(answers.iter().any(|answer| answer.json()["error"].is_null()));
         assert_eq!(lines(&stream.rest().await)[1..], ["4 CANCELED"]);
     }
@@ -110,7 +112,9 @@ async fn a_cancellation_that_races_completion_agrees_with_the_task() {
             let (answers, ()) = tokio::join!(cancel_twenty(&user, &id), attempt.complete());
             let task = user.get(&id).await;
             assert_eq!(state(&task), "COMPLETED");
-            answers.iter().for_each(|answer| assert_agrees(answer, &task));
+            for answer in &answers {
+                assert_agrees(answer, &task);
+            }
             assert_eq!(stream.rest().await.len(), 2);
         }
     }

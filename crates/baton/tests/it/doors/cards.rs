@@ -77,8 +77,8 @@ async fn the_default_agents_card_is_at_the_origin() {
 
     let node = TestNode::with(|settings| settings.node.default_agent = None).await;
     let origin = crate::harness::request("GET", &format!("{}{CARD}", node.url()), &[], "");
-    let none = node.anyone("echo").over(Door::Rest).ask(origin).await;
-    none.refused(Kind::UnknownPath);
+    let nowhere = node.anyone("echo").over(Door::Rest).ask(origin).await;
+    nowhere.refused(Kind::UnknownPath);
     node.finish().await;
 }
 
@@ -124,7 +124,7 @@ async fn what_is_not_declared_says_so() {
             "configuration": {"taskPushNotificationConfig": {"url": "https://example.com/hook"}},
         });
         for operation in [Operation::SendMessage, Operation::SendStreamingMessage] {
-            let answer = user.open(operation, inline.clone()).await.err().unwrap();
+            let answer = user.open(operation, inline.clone()).await.unwrap_err();
             answer.refused(Kind::PushNotificationNotSupported);
         }
         assert_eq!(user.list(json!({})).await["totalSize"], 0);

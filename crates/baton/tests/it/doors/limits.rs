@@ -114,7 +114,7 @@ async fn streams_are_counted_by_grant() {
         let before = user.list(json!({})).await["totalSize"].clone();
         user.subscribe_in_vain(&id).await.refused(Kind::RateLimited);
         let more = user.open(Operation::SendStreamingMessage, json!({"message": message("z")})).await;
-        more.err().unwrap().refused(Kind::RateLimited);
+        more.unwrap_err().refused(Kind::RateLimited);
         assert_eq!(user.list(json!({})).await["totalSize"], before, "nothing was taken");
         assert!(node.is_idle("script"));
         drop(other.over(user.door).stream("theirs").await);

@@ -30,7 +30,7 @@ async fn the_operator_sees_every_owners_tasks() {
     assert_eq!(answered["task"]["status"]["state"], "TASK_STATE_WORKING");
     assert_eq!(attempt.hears_message().await, "this");
     let cancel = format!("/api/v1/tasks/{id}/cancel");
-    let (cancelled, ()) = tokio::join!(node.operator("POST", &cancel, None), attempt.is_cancelled());
+    let (cancelled, ()) = tokio::join!(node.operator("POST", &cancel, None), attempt.stops());
     assert_eq!(cancelled.json()["task"]["status"]["state"], "TASK_STATE_CANCELED");
     assert_eq!(node.operator("POST", &cancel, None).await.status, 400);
 

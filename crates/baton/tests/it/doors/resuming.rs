@@ -39,8 +39,8 @@ async fn a_stream_is_resumed_after_what_was_seen() {
             let answer = user.with("last-event-id", garbage).subscribe_in_vain(&id).await;
             assert_eq!(answer.invalid(), "Last-Event-ID", "{garbage}");
         }
-        let none = user.with("last-event-id", "").subscribe_in_vain(&id).await;
-        none.refused(Kind::UnsupportedOperation);
+        let unset = user.with("last-event-id", "").subscribe_in_vain(&id).await;
+        unset.refused(Kind::UnsupportedOperation);
     }
     node.finish().await;
 }
@@ -103,10 +103,10 @@ async fn what_was_pruned_cannot_be_resumed() {
     for user in node.doors("echo") {
         let id = user.send("x").await["id"].as_str().unwrap().to_owned();
         let task = user.get(&id).await;
-        node.clock.advance(Duration::from_secs(6 * 24 * 60 * 60));
+        node.clock.advance(Duration::from_hours(6 * 24));
         pruner::sweep(&node.node().service).await.unwrap();
         assert_eq!(user.resume(&id, 1).await.lines().await.len(), 4);
-        node.clock.advance(Duration::from_secs(2 * 24 * 60 * 60));
+        node.clock.advance(Duration::from_hours(2 * 24));
         pruner::sweep(&node.node().service).await.unwrap();
         user.resume_in_vain(&id, 1).await.refused(Kind::UnsupportedOperation);
         assert_eq!(user.get(&id).await, task);

@@ -78,7 +78,7 @@ async fn subscribing_and_cancelling_need_no_body() {
         let mut stream = user.open_request(subscribe).await;
         assert_eq!(stream.line().await, "2 task WORKING");
         let cancel = user.raw("POST", &format!("/tasks/{id}:cancel"), body);
-        let (answer, ()) = tokio::join!(user.ask(cancel), attempt.is_cancelled());
+        let (answer, ()) = tokio::join!(user.ask(cancel), attempt.stops());
         assert_eq!(answer.ok()["status"]["state"], "TASK_STATE_CANCELED");
         assert_eq!(stream.lines().await, ["4 CANCELED"]);
     }

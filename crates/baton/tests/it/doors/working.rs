@@ -63,10 +63,10 @@ async fn a_question_waits_for_a_day() {
         let id = user.hand_in("go").await;
         let mut attempt = node.attempt("script").await;
         attempt.ask("which?").await;
-        node.clock.advance(Duration::from_secs(23 * 60 * 60));
+        node.clock.advance(Duration::from_hours(23));
         reaper::sweep(&node.node().service).await.unwrap();
         assert_eq!(user.state(&id).await, "INPUT_REQUIRED");
-        node.clock.advance(Duration::from_secs(60 * 60));
+        node.clock.advance(Duration::from_hours(1));
         reaper::sweep(&node.node().service).await.unwrap();
         let task = user.get(&id).await;
         assert_eq!(

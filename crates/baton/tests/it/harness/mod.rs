@@ -21,8 +21,8 @@ use tokio::time::timeout;
 use agent::Scripts;
 pub use agent::{Attempt, chunk};
 pub use answer::Answer;
-pub use client::{Http, request};
-pub use stream::{Frame, Stream, lines};
+pub use client::request;
+pub use stream::{Stream, lines};
 pub use user::{DOORS, Door, User, message, state, text_of};
 
 /// Far more than anything here takes, so that only a hang fails on a busy machine.

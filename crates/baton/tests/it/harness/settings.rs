@@ -46,7 +46,7 @@ fn agent(name: &str, runner: Runner) -> Agent {
         retry: true,
         max_attempts: 5,
         backoff: Duration::ZERO,
-        answer_within: Duration::from_secs(24 * 60 * 60),
+        answer_within: Duration::from_hours(24),
         replies: name == "talker",
         streaming: name != "mute",
     }
@@ -64,7 +64,7 @@ fn process(protocol: Protocol) -> Process {
         deadline: None,
         stall: None,
         ready_within: Duration::from_secs(10),
-        idle: Duration::from_secs(60),
+        idle: Duration::from_mins(1),
         rlimits: Rlimits::default(),
     }
 }

@@ -184,7 +184,7 @@ impl User {
     /// SubscribeToTask that is refused.
     pub async fn subscribe_in_vain(&self, task: &str) -> Answer {
         let opened = self.open(Operation::SubscribeToTask, json!({"id": task})).await;
-        opened.err().expect("no stream begins")
+        opened.expect_err("no stream begins")
     }
 
     pub async fn get(&self, task: &str) -> Value {
