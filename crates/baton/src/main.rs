@@ -4,10 +4,6 @@ use std::process::ExitCode;
 
 use baton::runner::process::warden;
 
-/// Gives memory back, and costs less under many threads than the system's allocator.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     // A warden stands in front of one child and must stay small: it starts nothing else.

@@ -9,6 +9,7 @@ use baton_core::task::{Event, Input, Nudge, Refusal, Snapshot, State, Step, Task
 use baton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::batch::{self, Created};
 use super::hot::{Hot, whole_or_head};
 use super::{grants::Grants, rows, write};
 use crate::{Applied, By, Claim, Committed, Create, Error, Idempotency, Known, Op};
@@ -25,6 +26,8 @@ pub struct Group<'a> {
     changed: HashMap<TaskId, Known>,
     counts: HashMap<CountKey, i64>,
     commits: Vec<Committed>,
+    /// New tasks whose rows are still to be written: all at once, as late as can be.
+    created: Vec<Created>,
 }
 
 type CountKey = (AgentName, Owner, TaskState);
@@ -64,11 +67,20 @@ ON CONFLICT (agent, grant_id, subject, shown_state) DO UPDATE SET n = n + exclud
 
 impl<'a> Group<'a> {
     pub fn new(db: &'a Connection, hot: &'a Hot, grants: &'a Grants) -> Self {
-        Self { db, hot, grants, changed: HashMap::new(), counts: HashMap::new(), commits: Vec::new() }
+        Self {
+            db,
+            hot,
+            grants,
+            changed: HashMap::new(),
+            counts: HashMap::new(),
+            commits: Vec::new(),
+            created: Vec::new(),
+        }
     }
 
     /// Writes what the operations left to the end. Call it last, before the commit.
-    pub fn finish(self) -> Result<Done, Error> {
+    pub fn finish(mut self) -> Result<Done, Error> {
+        self.flush()?;
         let mut statement = self.db.prepare_cached(ADD_COUNT)?;
         for ((agent, owner, state), n) in &self.counts {
             if *n != 0 {
@@ -82,6 +94,12 @@ impl<'a> Group<'a> {
             }
         }
         Ok(Done { changed: self.changed.into_values().collect(), commits: self.commits })
+    }
+
+    /// Writes the new tasks, before anything looks for their rows.
+    fn flush(&mut self) -> Result<(), Error> {
+        batch::insert(self.db, &std::mem::take(&mut self.created))?;
+        Ok(())
     }
 
     pub fn apply(&mut self, op: &Op) -> Result<Applied, Error> {
@@ -105,6 +123,7 @@ impl<'a> Group<'a> {
     /// A task that the state machine refuses to hand out is passed over: it must not keep its agent from the others.
     pub fn claim(&mut self, claim: &Claim) -> Result<Vec<Arc<Snapshot>>, Error> {
         let input = Input::Claimed { holder: claim.holder.clone(), lease_until: claim.lease_until };
+        self.flush()?;
         let (mut claimed, mut passed_over) = (Vec::new(), 0);
         loop {
             let ids = self.ready(claim, claim.most - claimed.len(), passed_over)?;
@@ -161,7 +180,6 @@ impl<'a> Group<'a> {
         let last = run(&mut steps, snapshot.task.clone(), &op.inputs, op.now)?;
         steps.events[1..].iter().for_each(|event| snapshot.fill(event));
         snapshot.task = last;
-        write::task(self.db, &snapshot.task, true)?;
         if let Some(Idempotency { key, digest }) = &new.idempotency {
             let (agent, owner) = (&new.new.agent, &new.new.owner);
             self.db.prepare_cached(PUT_KEY)?.execute(params![
@@ -186,7 +204,8 @@ impl<'a> Group<'a> {
         if after == before {
             return Ok(Applied { known, events: Vec::new(), repeated: false });
         }
-        write::task(self.db, &after, false)?;
+        self.flush()?;
+        write::task(self.db, &after)?;
         let known = match known {
             Known::Whole(snapshot) => {
                 let mut snapshot = Arc::unwrap_or_clone(snapshot);
@@ -207,9 +226,12 @@ impl<'a> Group<'a> {
         known: Known,
         steps: Steps,
     ) -> Result<Applied, Error> {
-        let events = || steps.events.iter().map(|event| &**event);
-        write::events(self.db, op.task, op.id, events())?;
-        write::attempts(self.db, before, op.task, events())?;
+        if let Some(before) = before {
+            batch::insert_events(self.db, op.task, op.id, &steps.events)?;
+            write::attempts(self.db, before, &steps.events)?;
+        } else {
+            self.created.push(Created { known: known.clone(), events: steps.events.clone(), op: op.id });
+        }
         let task = known.task();
         let (old, new) = (before.map(|task| task.state.shown()), task.state.shown());
         if old != Some(new) {
@@ -241,14 +263,15 @@ impl<'a> Group<'a> {
     }
 
     /// A create whose task is there: the same operation again, or a fault of the caller's ids.
-    fn repeated(&self, op: &Op, known: Known) -> Result<Applied, Error> {
+    fn repeated(&mut self, op: &Op, known: Known) -> Result<Applied, Error> {
         if self.was_applied(op)? {
             return Ok(Applied { known, events: Vec::new(), repeated: true });
         }
         Err(Error::Corrupt(format!("a second task {} was to be created", op.task)))
     }
 
-    fn was_applied(&self, op: &Op) -> Result<bool, Error> {
+    fn was_applied(&mut self, op: &Op) -> Result<bool, Error> {
+        self.flush()?;
         let mut statement = self.db.prepare_cached(FIND_OP)?;
         Ok(statement.exists(params![op.task.as_bytes(), op.id.as_bytes()])?)
     }

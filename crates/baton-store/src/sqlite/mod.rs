@@ -6,6 +6,7 @@
 
 mod access;
 mod apply;
+mod batch;
 mod grants;
 mod hot;
 mod list;

@@ -73,19 +73,18 @@ impl Readers {
 }
 
 pub(super) const LIST_MESSAGES: &str = "-- store.list_messages
-SELECT seq, body FROM message WHERE task_id = ?1 ORDER BY seq";
+SELECT seq, message FROM event WHERE task_id = ?1 AND message IS NOT NULL ORDER BY seq";
 
 pub(super) const LIST_CHUNKS: &str = "-- store.list_chunks
-SELECT seq, body, append, last_chunk FROM artifact WHERE task_id = ?1 ORDER BY seq";
+SELECT seq, artifact, append, last_chunk FROM event WHERE task_id = ?1 AND artifact IS NOT NULL ORDER BY seq";
 
 pub(super) const LIST_EVENTS: &str = "-- store.list_events
 SELECT {} FROM event
-LEFT JOIN message ON message.task_id = event.task_id AND message.seq = event.seq
-LEFT JOIN artifact ON artifact.task_id = event.task_id AND artifact.seq = event.seq
-WHERE event.task_id = ?1 AND event.seq > ?2 ORDER BY event.seq LIMIT ?3";
+WHERE task_id = ?1 AND seq > ?2 AND NOT EXISTS (SELECT 1 FROM task WHERE id = ?1 AND pruned = 1)
+ORDER BY seq LIMIT ?3";
 
 pub(super) const LIST_NEWEST_MESSAGES: &str = "-- store.list_newest_messages
-SELECT seq, body FROM message WHERE task_id = ?1 ORDER BY seq DESC LIMIT ?2";
+SELECT seq, message FROM event WHERE task_id = ?1 AND message IS NOT NULL ORDER BY seq DESC LIMIT ?2";
 
 /// As much of a task's content as a page shows.
 pub fn excerpt_of(db: &Connection, task: Task, content: Content) -> Result<Snapshot, Error> {

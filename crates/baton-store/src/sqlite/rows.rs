@@ -1,5 +1,6 @@
 //! Rows to tasks and events, and back.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use baton_core::ident::{AgentName, ContextId, Owner, TaskId};
@@ -20,7 +21,7 @@ use crate::{AttemptEnd, AttemptRecord};
 pub const TASK: &str = "id, agent, grant_id, subject, context_id, phase, status_at, created_at, deadline, seq, \
      attempt, counted, cancel_requested, shown, not_before, begun, interruption, answer_until, holder_kind, holder, \
      attempt_started_at, lease_until, reason, dead_letter, policy, request, artifacts, usage, \
-     status_message, (SELECT body FROM message WHERE message.task_id = task.id AND message.seq = task.status_message)";
+     status_message, (SELECT message FROM event WHERE event.task_id = task.id AND event.seq = task.status_message)";
 
 /// A task from a row of [`TASK`].
 pub fn task(row: &Row<'_>) -> rusqlite::Result<Task> {
@@ -137,12 +138,45 @@ fn outcome(text: &str) -> Option<Outcome> {
     plain.into_iter().find(|outcome| outcome.as_str() == text).or_else(failed)
 }
 
+/// An attempt as an event stores it: times as milliseconds.
+#[derive(Serialize, Deserialize)]
+struct StoredAttempt<'a> {
+    number: u32,
+    kind: HolderKind,
+    #[serde(borrow)]
+    holder: Cow<'a, str>,
+    started_at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_until: Option<i64>,
+}
+
+impl<'a> StoredAttempt<'a> {
+    fn of(attempt: &'a Attempt) -> Self {
+        Self {
+            number: attempt.number,
+            kind: attempt.holder.kind,
+            holder: Cow::Borrowed(&attempt.holder.name),
+            started_at: attempt.started_at.as_millis(),
+            lease_until: attempt.lease_until.map(Timestamp::as_millis),
+        }
+    }
+
+    fn attempt(self) -> Attempt {
+        Attempt {
+            number: self.number,
+            holder: Holder { kind: self.kind, name: self.holder.into() },
+            started_at: Timestamp::from_millis(self.started_at),
+            lease_until: self.lease_until.map(Timestamp::from_millis),
+        }
+    }
+}
+
 /// What an event carries beside its message or chunk.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Extra {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    attempt: Option<Attempt>,
+struct Extra<'a> {
+    #[serde(skip_serializing_if = "Option::is_none", borrow)]
+    attempt: Option<StoredAttempt<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Object>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,7 +198,7 @@ struct Extra {
 /// The body column of an event.
 pub fn event_body(body: &Body) -> Option<String> {
     let extra = match body {
-        Body::Claimed { attempt } => Extra { attempt: Some(attempt.clone()), ..Extra::default() },
+        Body::Claimed { attempt } => Extra { attempt: Some(StoredAttempt::of(attempt)), ..Extra::default() },
         Body::Used { usage } => Extra { usage: Some(usage.clone()), ..Extra::default() },
         Body::Interrupted { kind, until, .. } => {
             Extra { interruption: Some(*kind), until: Some(*until), ..Extra::default() }
@@ -193,18 +227,20 @@ pub fn event_body(body: &Body) -> Option<String> {
     Some(to_json(&extra))
 }
 
-/// The columns of [`event`], in its order, where `message` and `artifact` are joined.
-pub const EVENT: &str = "event.seq, event.kind, event.at, event.body, message.body, artifact.body, artifact.append, artifact.last_chunk";
+/// The columns of [`event`], in its order.
+pub const EVENT: &str = "seq, kind, at, body, message, artifact, append, last_chunk";
 
 /// An event from a row of [`EVENT`].
 pub fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
-    let extra: Extra = optional_json(row, 3)?.unwrap_or_default();
+    let extra: Extra<'_> = borrowed_json(row, 3)?.unwrap_or_default();
     let message: Option<Arc<Message>> = optional_json::<Message>(row, 4)?.map(Arc::new);
     let lacks = |what| move || unreadable(3, what);
     let said = || message.clone().ok_or_else(lacks("the event's message is missing"));
     let body = match text(row, 1)? {
         "submitted" => Body::Submitted { message: said()? },
-        "claimed" => Body::Claimed { attempt: extra.attempt.ok_or_else(lacks("no attempt"))? },
+        "claimed" => Body::Claimed {
+            attempt: extra.attempt.map(StoredAttempt::attempt).ok_or_else(lacks("no attempt"))?,
+        },
         "progressed" => Body::Progressed { message },
         "wrote" => Body::Wrote { chunk: Arc::new(chunk(row, 5)?) },
         "used" => Body::Used { usage: extra.usage.ok_or_else(lacks("no usage"))? },
@@ -262,6 +298,15 @@ pub fn optional_time(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Timest
 pub fn json<T: for<'de> Deserialize<'de>>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
     serde_json::from_str(text(row, at)?)
         .map_err(|why| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(why)))
+}
+
+/// JSON that borrows from its row.
+fn borrowed_json<'r, T: Deserialize<'r>>(row: &'r Row<'_>, at: usize) -> rusqlite::Result<Option<T>> {
+    if row.get_ref(at)?.data_type() == Type::Null {
+        return Ok(None);
+    }
+    let read = serde_json::from_str(text(row, at)?);
+    read.map(Some).map_err(|why| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(why)))
 }
 
 fn optional_json<T: for<'de> Deserialize<'de>>(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<T>> {

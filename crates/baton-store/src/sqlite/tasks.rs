@@ -38,12 +38,14 @@ WHERE grant_id IN (SELECT id FROM "grant" WHERE revoked_at IS NOT NULL)
 ORDER BY id LIMIT ?1"#;
 
 const PRUNE_EVENTS: &str = "-- store.prune_events
-DELETE FROM event WHERE task_id = ?1";
+DELETE FROM event WHERE task_id = ?1 AND message IS NULL AND artifact IS NULL";
+
+const MARK_PRUNED: &str = "-- store.mark_pruned
+UPDATE task SET pruned = 1 WHERE id = ?1";
 
 const LIST_PRUNABLE: &str = "-- store.list_prunable
 SELECT id FROM task
-WHERE status_at < ?1 AND phase IN ('completed', 'failed', 'canceled', 'rejected', 'answered')
-    AND EXISTS (SELECT 1 FROM event WHERE event.task_id = task.id)
+WHERE pruned = 0 AND status_at < ?1 AND phase <> 'ready' AND phase <> 'running' AND phase <> 'interrupted'
 ORDER BY id LIMIT ?2";
 
 const SUM_COUNTS: &str = "-- store.sum_counts
@@ -200,9 +202,9 @@ fn prunable(db: &Connection, before: Timestamp, most: usize) -> Result<Vec<TaskI
 
 /// Deletes the events of ended tasks; messages and artifacts, and so the snapshot, stay.
 pub fn prune(db: &Connection, tasks: &[TaskId]) -> Result<usize, Error> {
-    let mut statement = db.prepare_cached(PRUNE_EVENTS)?;
     for id in tasks {
-        statement.execute([id.as_bytes()])?;
+        db.prepare_cached(PRUNE_EVENTS)?.execute([id.as_bytes()])?;
+        db.prepare_cached(MARK_PRUNED)?.execute([id.as_bytes()])?;
     }
     Ok(tasks.len())
 }

@@ -1,20 +1,15 @@
 //! The rows of one operation.
 
-use baton_core::ident::TaskId;
+use std::sync::Arc;
+
+use baton_core::json::Object;
 use baton_core::task::{Attempt, Body, Event, HolderKind, Interruption, Outcome, State, Task};
 use baton_core::time::Timestamp;
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, params};
-use uuid::Uuid;
 
-use super::rows::{event_body, holder_kind_text, phase, policy, request, to_json};
-
-const INSERT_TASK: &str = "-- store.insert_task
-INSERT INTO task (status_at, status_message, seq, attempt, counted, cancel_requested, shown, not_before, begun,
-    interruption, answer_until, holder_kind, holder, attempt_started_at, lease_until, reason, dead_letter, due_at,
-    artifacts, usage, phase, shown_state, id, agent, grant_id, subject, context_id, created_at, deadline, policy,
-    request)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
-    ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)";
+use super::batch::{self, AttemptRow};
+use super::rows::{holder_kind_text, phase, to_json};
 
 const UPDATE_TASK: &str = "-- store.update_task
 UPDATE task SET status_at = ?1, status_message = ?2, seq = ?3, attempt = ?4, counted = ?5, cancel_requested = ?6,
@@ -23,25 +18,12 @@ UPDATE task SET status_at = ?1, status_message = ?2, seq = ?3, attempt = ?4, cou
     usage = ?20, phase = ?21, shown_state = ?22
 WHERE id = ?23";
 
-const INSERT_EVENT: &str = "-- store.insert_event
-INSERT INTO event (task_id, seq, kind, at, body, op) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-
-const INSERT_MESSAGE: &str = "-- store.insert_message
-INSERT INTO message (task_id, seq, body) VALUES (?1, ?2, ?3)";
-
-const INSERT_ARTIFACT: &str = "-- store.insert_artifact
-INSERT INTO artifact (task_id, seq, append, last_chunk, body) VALUES (?1, ?2, ?3, ?4, ?5)";
-
-const INSERT_ATTEMPT: &str = "-- store.insert_attempt
-INSERT INTO attempt (task_id, number, holder_kind, holder, started_at, ended_at, outcome)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-
 const END_ATTEMPT: &str = "-- store.end_attempt
 UPDATE attempt SET ended_at = ?3, outcome = ?4 WHERE task_id = ?1 AND number = ?2";
 
 /// What a task's row says of its state, column by column.
 #[derive(Default)]
-struct Columns<'a> {
+pub struct Columns<'a> {
     not_before: Option<Timestamp>,
     begun: bool,
     interruption: Option<&'static str>,
@@ -53,7 +35,7 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn of(task: &'a Task) -> Self {
+    pub fn of(task: &'a Task) -> Self {
         let mut columns = Self { due_at: due_at(task), ..Self::default() };
         match &task.state {
             State::Ready { not_before, begun } => (columns.not_before, columns.begun) = (*not_before, *begun),
@@ -73,6 +55,52 @@ impl<'a> Columns<'a> {
         }
         columns
     }
+
+    /// The values of the columns that a step changes, in the order of the statements.
+    pub fn values(self, task: &'a Task) -> [ToSqlOutput<'a>; 22] {
+        let Self { not_before, begun, interruption, answer_until, attempt, reason, dead_letter, due_at } =
+            self;
+        let status_message = task.status.message.is_some().then_some(task.status.message_seq);
+        let artifacts = (!task.artifacts.is_empty()).then(|| to_json(&task.artifacts));
+        [
+            int(task.status.at.as_millis()),
+            status_message.map_or(NULL, |seq| int(i64::try_from(seq).unwrap_or(i64::MAX))),
+            int(i64::try_from(task.seq).unwrap_or(i64::MAX)),
+            int(i64::from(task.attempt)),
+            int(i64::from(task.counted)),
+            int(i64::from(task.cancel_requested)),
+            int(i64::from(task.shown)),
+            time(not_before),
+            int(i64::from(begun)),
+            text(interruption),
+            time(answer_until),
+            text(attempt.map(|attempt| holder_kind_text(attempt.holder.kind))),
+            text(attempt.map(|attempt| &*attempt.holder.name)),
+            time(attempt.map(|attempt| attempt.started_at)),
+            time(attempt.and_then(|attempt| attempt.lease_until)),
+            text(reason),
+            int(i64::from(dead_letter)),
+            time(due_at),
+            artifacts.map_or(NULL, |json| ToSqlOutput::Owned(Value::Text(json))),
+            text(task.usage.as_ref().map(Object::as_str)),
+            text(Some(phase(&task.state))),
+            int(i64::from(task.state.shown().number())),
+        ]
+    }
+}
+
+const NULL: ToSqlOutput<'static> = ToSqlOutput::Owned(Value::Null);
+
+const fn int(value: i64) -> ToSqlOutput<'static> {
+    ToSqlOutput::Owned(Value::Integer(value))
+}
+
+fn time(at: Option<Timestamp>) -> ToSqlOutput<'static> {
+    at.map_or(NULL, |at| int(at.as_millis()))
+}
+
+fn text(value: Option<&str>) -> ToSqlOutput<'_> {
+    value.map_or(NULL, |value| ToSqlOutput::Borrowed(ValueRef::Text(value.as_bytes())))
 }
 
 /// How long after its deadline a task is ended whose own node works on it: the runner ends its child first.
@@ -92,150 +120,35 @@ pub fn due_at(task: &Task) -> Option<Timestamp> {
     }
 }
 
-/// Writes the task's row.
-pub fn task(db: &Connection, task: &Task, insert: bool) -> rusqlite::Result<()> {
-    let columns = Columns::of(task);
-    let millis = |at: Option<Timestamp>| at.map(Timestamp::as_millis);
-    let attempt = columns.attempt;
-    let status_message = task.status.message.is_some().then_some(task.status.message_seq);
-    let artifacts = (!task.artifacts.is_empty()).then(|| to_json(&task.artifacts));
-    let mut statement = db.prepare_cached(if insert { INSERT_TASK } else { UPDATE_TASK })?;
-    let bind = params![
-        task.status.at.as_millis(),
-        status_message,
-        task.seq,
-        task.attempt,
-        task.counted,
-        task.cancel_requested,
-        task.shown,
-        millis(columns.not_before),
-        columns.begun,
-        columns.interruption,
-        millis(columns.answer_until),
-        attempt.map(|attempt| holder_kind_text(attempt.holder.kind)),
-        attempt.map(|attempt| &*attempt.holder.name),
-        attempt.map(|attempt| attempt.started_at.as_millis()),
-        attempt.and_then(|attempt| millis(attempt.lease_until)),
-        columns.reason,
-        columns.dead_letter,
-        millis(columns.due_at),
-        artifacts,
-        task.usage.as_ref().map(baton_core::json::Object::as_str),
-        phase(&task.state),
-        task.state.shown().number(),
-        task.id.as_bytes(),
-    ];
-    if !insert {
-        statement.execute(bind)?;
-        return Ok(());
-    }
-    for (at, value) in (1..).zip(bind) {
+/// Writes a task's row anew.
+pub fn task(db: &Connection, task: &Task) -> rusqlite::Result<()> {
+    let mut statement = db.prepare_cached(UPDATE_TASK)?;
+    for (at, value) in (1..).zip(Columns::of(task).values(task)) {
         statement.raw_bind_parameter(at, value)?;
     }
-    statement.raw_bind_parameter(24, task.agent.as_str())?;
-    statement.raw_bind_parameter(25, &*task.owner.grant)?;
-    statement.raw_bind_parameter(26, &*task.owner.subject)?;
-    statement.raw_bind_parameter(27, task.context_id.as_str())?;
-    statement.raw_bind_parameter(28, task.created_at.as_millis())?;
-    statement.raw_bind_parameter(29, millis(task.deadline))?;
-    statement.raw_bind_parameter(30, policy(&task.policy))?;
-    statement.raw_bind_parameter(31, request(&task.request))?;
+    statement.raw_bind_parameter(23, task.id.as_bytes())?;
     statement.raw_execute()?;
     Ok(())
 }
 
-/// Writes events with their content; the first carries the operation's id.
-pub fn events<'e>(
-    db: &Connection,
-    id: TaskId,
-    op: Uuid,
-    events: impl Iterator<Item = &'e Event>,
-) -> rusqlite::Result<()> {
-    let task = id.as_bytes();
-    let mut op = Some(op);
-    for event in events {
-        let first = op.take();
-        db.prepare_cached(INSERT_EVENT)?.execute(params![
-            task,
-            event.seq,
-            event.body.kind(),
-            event.at.as_millis(),
-            event_body(&event.body),
-            first.as_ref().map(Uuid::as_bytes),
-        ])?;
-        if let Some(message) = event.body.message() {
-            db.prepare_cached(INSERT_MESSAGE)?.execute(params![task, event.seq, to_json(message)])?;
-        }
-        if let Body::Wrote { chunk } = &event.body {
-            db.prepare_cached(INSERT_ARTIFACT)?.execute(params![
-                task,
-                event.seq,
-                chunk.append,
-                chunk.last_chunk,
-                to_json(&chunk.artifact)
-            ])?;
-        }
+/// Keeps the attempt history in step with the events of an operation on a task that was there.
+pub fn attempts(db: &Connection, before: &Task, events: &[Arc<Event>]) -> rusqlite::Result<()> {
+    let events = || events.iter().map(|event| &**event);
+    if let Some(open) = before.state.open_attempt()
+        && let Some((event, outcome)) = events().find_map(|event| Some((event, outcome(&event.body)?)))
+    {
+        let bind = params![before.id.as_bytes(), open.number, event.at.as_millis(), outcome.as_str()];
+        db.prepare_cached(END_ATTEMPT)?.execute(bind)?;
     }
-    Ok(())
-}
-
-/// Keeps the attempt history in step with the events of one operation. An attempt that began and ended in it is one row
-/// written once.
-pub fn attempts<'e>(
-    db: &Connection,
-    before: Option<&Task>,
-    id: TaskId,
-    events: impl Iterator<Item = &'e Event>,
-) -> rusqlite::Result<()> {
-    let mut open = before.and_then(|task| task.state.open_attempt()).cloned();
-    let mut unwritten = false;
-    for event in events {
-        if let Body::Claimed { attempt } = &event.body {
-            open = Some(attempt.clone());
-            unwritten = true;
-        } else if let Some(outcome) = outcome(&event.body)
-            && let Some(attempt) = open.take()
-        {
-            let ended = event.at.as_millis();
-            if unwritten {
-                insert_attempt(db, id, &attempt, Some((ended, outcome.as_str())))?;
-                unwritten = false;
-            } else {
-                db.prepare_cached(END_ATTEMPT)?.execute(params![
-                    id.as_bytes(),
-                    attempt.number,
-                    ended,
-                    outcome.as_str()
-                ])?;
-            }
-        }
-    }
-    match open {
-        Some(attempt) if unwritten => insert_attempt(db, id, &attempt, None),
-        Some(_) | None => Ok(()),
-    }
-}
-
-fn insert_attempt(
-    db: &Connection,
-    id: TaskId,
-    attempt: &Attempt,
-    end: Option<(i64, &str)>,
-) -> rusqlite::Result<()> {
-    db.prepare_cached(INSERT_ATTEMPT)?.execute(params![
-        id.as_bytes(),
-        attempt.number,
-        holder_kind_text(attempt.holder.kind),
-        &*attempt.holder.name,
-        attempt.started_at.as_millis(),
-        end.map(|(at, _)| at),
-        end.map(|(_, outcome)| outcome),
-    ])?;
-    Ok(())
+    let rows: Vec<_> = batch::attempts(events())
+        .into_iter()
+        .map(|(attempt, end)| AttemptRow { task: before.id, attempt, end })
+        .collect();
+    batch::insert_attempts(db, &rows)
 }
 
 /// How an attempt that is open ends with this event, if it does.
-const fn outcome(body: &Body) -> Option<Outcome> {
+pub const fn outcome(body: &Body) -> Option<Outcome> {
     match body {
         Body::Completed { .. } => Some(Outcome::Completed),
         Body::Failed { reason, .. } => Some(Outcome::Failed(*reason)),

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use baton_core::ident::TaskId;
 use baton_core::task::Snapshot;
@@ -23,6 +24,9 @@ const QUEUE: usize = 1_024;
 
 /// Operations in one commit: enough to share its fsync, few enough that the first does not wait long for the last.
 const GROUP: usize = 256;
+
+/// How long a group is held open for those who come back: a fraction of what a commit costs.
+const GATHER: Duration = Duration::from_micros(200);
 
 type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
@@ -111,11 +115,26 @@ enum Outcome {
 fn run(connection: &Connection, mut queue: mpsc::Receiver<Write>, shared: &Shared) {
     let mut group = Vec::with_capacity(GROUP);
     let mut open = true;
+    let mut answered = 0;
     while open && queue.blocking_recv_many(&mut group, GROUP) > 0 {
+        gather(&mut queue, &mut group, answered);
+        answered = group.len();
         open = !group.iter().any(|write| matches!(write, Write::Close));
         commit_all(connection, &mut group, shared);
     }
     let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
+}
+
+/// Lets those who were answered by the last commit come back with their next operation, so that the groups of callers who
+/// wait for each other do not fall apart. One who is alone waits for nobody.
+fn gather(queue: &mut mpsc::Receiver<Write>, group: &mut Vec<Write>, answered: usize) {
+    let until = Instant::now() + GATHER;
+    while group.len() < answered && Instant::now() < until {
+        match queue.try_recv() {
+            Ok(write) => group.push(write),
+            Err(_) => std::thread::yield_now(),
+        }
+    }
 }
 
 /// Commits the group; where that fails, each of its operations alone, so that one that cannot be written spoils no other.

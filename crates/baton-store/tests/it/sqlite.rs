@@ -204,7 +204,7 @@ async fn one_bad_operation_spoils_no_group() {
     world.apply(create(new(0), at(0))).await;
     beside(&folder)
         .execute_batch(
-            "CREATE TRIGGER poison BEFORE INSERT ON message WHEN NEW.body LIKE '%poison%'
+            "CREATE TRIGGER poison BEFORE INSERT ON event WHEN NEW.message LIKE '%poison%'
              BEGIN SELECT RAISE(ABORT, 'poisoned'); END",
         )
         .unwrap();
@@ -331,7 +331,7 @@ async fn impossible_rows_are_refused() {
         "INSERT INTO attempt (task_id, number, holder_kind, holder, started_at) VALUES (x'00', 0, 'node', 'b', 1)",
         "INSERT INTO attempt (task_id, number, holder_kind, holder, started_at, ended_at) VALUES (x'00', 1, 'node', 'b', 1, 2)",
         "INSERT INTO idempotency VALUES ('a', 'g', 's', 'k', x'00', x'00', 1)",
-        "INSERT INTO artifact VALUES (x'00', 1, 2, 0, '{}')",
+        "INSERT INTO event (task_id, seq, kind, at, artifact) VALUES (x'00', 1, 'wrote', 1, '{}')",
         "INSERT INTO credential VALUES (zeroblob(31), 'g', 'h', 1, NULL)",
     ] {
         let refused = connection.execute(insert, []).unwrap_err();

@@ -36,6 +36,8 @@ CREATE TABLE task (
     request            TEXT,
     artifacts          TEXT,
     usage              TEXT,
+    -- Its events are gone; what is left of them is content.
+    pruned             INTEGER NOT NULL DEFAULT 0 CHECK (pruned IN (0, 1)),
     CHECK (phase <> 'running' OR holder IS NOT NULL),
     CHECK (phase IN ('running', 'interrupted') OR holder IS NULL),
     CHECK ((holder IS NULL) = (holder_kind IS NULL) AND (holder IS NULL) = (attempt_started_at IS NULL)),
@@ -45,7 +47,8 @@ CREATE TABLE task (
     CHECK (phase = 'failed' OR dead_letter = 0),
     CHECK (phase = 'ready' OR (not_before IS NULL AND begun = 0)),
     CHECK ((phase = 'ready' OR phase = 'running' OR phase = 'interrupted') OR due_at IS NULL),
-    CHECK ((phase = 'answered') = (shown_state = 0))
+    CHECK ((phase = 'answered') = (shown_state = 0)),
+    CHECK (pruned = 0 OR due_at IS NULL)
 ) WITHOUT ROWID;
 
 CREATE INDEX task_by_state ON task (agent, grant_id, subject, shown_state, status_at, id);
@@ -55,32 +58,22 @@ CREATE INDEX task_held ON task (holder_kind, holder) WHERE holder IS NOT NULL;
 CREATE INDEX task_due ON task (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX task_open ON task (grant_id) WHERE (phase = 'ready' OR phase = 'running' OR phase = 'interrupted');
 
--- One committed change. Content stands in message and artifact under the same (task_id, seq).
+-- One committed change, with its message or its piece of an artifact. An artifact is the sum of its pieces in the order of
+-- seq; one with append = 0 begins it anew. A pruned task keeps only the rows that have content.
 CREATE TABLE event (
-    task_id BLOB    NOT NULL,
-    seq     INTEGER NOT NULL CHECK (seq BETWEEN 1 AND 10000),
-    kind    TEXT    NOT NULL,
-    at      INTEGER NOT NULL,
-    body    TEXT,
-    -- The operation that brought it about, at its first event.
-    op      BLOB,
-    PRIMARY KEY (task_id, seq)
-) WITHOUT ROWID;
-
-CREATE TABLE message (
-    task_id BLOB    NOT NULL,
-    seq     INTEGER NOT NULL,
-    body    TEXT    NOT NULL,
-    PRIMARY KEY (task_id, seq)
-) WITHOUT ROWID;
-
--- An artifact is the sum of its chunks in the order of seq; one with append = 0 begins it anew.
-CREATE TABLE artifact (
     task_id    BLOB    NOT NULL,
-    seq        INTEGER NOT NULL,
-    append     INTEGER NOT NULL CHECK (append IN (0, 1)),
-    last_chunk INTEGER NOT NULL CHECK (last_chunk IN (0, 1)),
-    body       TEXT    NOT NULL,
+    seq        INTEGER NOT NULL CHECK (seq BETWEEN 1 AND 10000),
+    kind       TEXT    NOT NULL,
+    at         INTEGER NOT NULL,
+    body       TEXT,
+    message    TEXT,
+    artifact   TEXT,
+    append     INTEGER CHECK (append IN (0, 1)),
+    last_chunk INTEGER CHECK (last_chunk IN (0, 1)),
+    -- The operation that brought it about, at its first event.
+    op         BLOB,
+    CHECK ((artifact IS NULL) = (append IS NULL) AND (artifact IS NULL) = (last_chunk IS NULL)),
+    CHECK (artifact IS NULL OR message IS NULL),
     PRIMARY KEY (task_id, seq)
 ) WITHOUT ROWID;
 

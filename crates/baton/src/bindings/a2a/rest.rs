@@ -29,7 +29,7 @@ async fn run(doors: &Doors, agent: &str, request: Request<Body>, media: Media) -
     let scope = doors.gate.scope(&doors.service, agent, &parts).await.map_err(|why| fault::of(why, None))?;
     Version::asked(parts.headers.get_all(A2A_VERSION).iter().map(HeaderValue::as_bytes), parts.uri.query())?;
     let route = Route::parse(&parts.method, below(parts.uri.path(), agent))?;
-    let bytes = body::read(body, doors.service.limits().body).await?;
+    let bytes = body::read(&parts.headers, body, doors.service.limits().body).await?;
     if !bytes.is_empty() && !is_json(&parts.headers) {
         return Err(Fault::new(Kind::ContentTypeNotSupported)
             .with_message("Content-Type must be application/json or application/a2a+json"));

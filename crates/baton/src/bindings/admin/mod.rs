@@ -50,7 +50,7 @@ async fn read<T: DeserializeOwned>(doors: &Doors, headers: &HeaderMap, body: Bod
     if !is_json(headers) {
         return Err(Error::invalid("Content-Type", "must be application/json"));
     }
-    let bytes = body::read(body, doors.service.limits().body).await;
+    let bytes = body::read(headers, body, doors.service.limits().body).await;
     let bytes = bytes.map_err(|fault| Error::invalid("body", fault.message()))?;
     let mut json = serde_json::Deserializer::from_slice(&bytes);
     serde_path_to_error::deserialize(&mut json)

@@ -1,6 +1,7 @@
 //! Every owner's tasks, for the operator.
 
 use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use baton_core::ident::AgentName;
@@ -62,9 +63,14 @@ impl Shown {
     }
 }
 
-pub async fn list(State(doors): State<Doors>, Query(filter): Query<Filter>, request: Parts) -> Response {
+pub async fn list(
+    State(doors): State<Doors>,
+    filter: Result<Query<Filter>, QueryRejection>,
+    request: Parts,
+) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
+        let Query(filter) = filter.map_err(|why| Error::invalid("", why.body_text()))?;
         let wanted = ListAll {
             agent: filter.agent,
             state: filter.state,

@@ -1,5 +1,6 @@
 //! What a runner hears of its task: read from the same log as everything else.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use baton_core::ident::TaskId;
@@ -33,13 +34,14 @@ impl Feed {
         let store = Arc::clone(&self.dispatcher.store);
         let mut events = Events::new(store, watch, self.task, self.after, known);
         let mut said = Phase::Open;
-        let mut answer = None;
+        let mut held = VecDeque::new();
         loop {
             let signal = tokio::select! {
-                // An answer is handed on once there is a slot again; a cancellation does not wait for that.
-                () = self.slot.wake(), if answer.is_some() => answer.take().map(Signal::Message),
+                // An answer is handed on once there is a slot again, and what was said after it comes after it; a
+                // cancellation does not wait for that.
+                () = self.slot.wake(), if !held.is_empty() => held.pop_front().map(Signal::Message),
                 event = events.next() => match event {
-                    Ok(Some(event)) => self.signal(&event.body, &signals, &mut answer),
+                    Ok(Some(event)) => self.signal(&event.body, &signals, &mut held),
                     Ok(None) => Some(Signal::Lost),
                     Err(why) => {
                         error!(task.id = %self.task, error = %why, "the task's log could not be read");
@@ -67,13 +69,17 @@ impl Feed {
         &mut self,
         body: &Body,
         signals: &mpsc::Sender<Signal>,
-        answer: &mut Option<Arc<Message>>,
+        held: &mut VecDeque<Arc<Message>>,
     ) -> Option<Signal> {
         match body {
-            Body::Messaged { message } => Some(Signal::Message(Arc::clone(message))),
+            Body::Messaged { message } if held.is_empty() => Some(Signal::Message(Arc::clone(message))),
+            Body::Messaged { message } => {
+                held.push_back(Arc::clone(message));
+                None
+            }
             Body::Resumed { message } => {
                 self.lane.slots.goes_on(self.task);
-                *answer = Some(Arc::clone(message));
+                held.push_back(Arc::clone(message));
                 None
             }
             Body::Interrupted { .. } => {

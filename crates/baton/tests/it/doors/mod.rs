@@ -1,4 +1,18 @@
 //! The doors of a running node: what callers see, over every binding.
 
+mod cancelling;
+mod cards;
+mod dev;
+mod idempotency;
+mod limits;
+mod listing;
+mod malformed;
+mod operator;
+mod ownership;
+mod replies;
+mod resuming;
+mod routes;
 mod sending;
 mod streams;
+mod versions;
+mod working;

@@ -72,7 +72,7 @@ async fn a_task_that_is_over_takes_no_message_and_no_subscriber() {
                 1 => attempt.fail("no").await,
                 2 => attempt.reject("never").await,
                 _ => {
-                    let (answer, ()) = tokio::join!(user.cancel(&id), attempt.is_cancelled());
+                    let (answer, ()) = tokio::join!(user.cancel(&id), attempt.stops());
                     assert_eq!(state(&answer.ok()), "CANCELED");
                 }
             }
@@ -82,7 +82,7 @@ async fn a_task_that_is_over_takes_no_message_and_no_subscriber() {
             let mut message = message("more");
             message["taskId"] = id.as_str().into();
             let streamed = user.open(Operation::SendStreamingMessage, json!({"message": message})).await;
-            streamed.err().expect("no stream begins").refused(Kind::UnsupportedOperation);
+            streamed.expect_err("no stream begins").refused(Kind::UnsupportedOperation);
             assert_eq!(user.get(&id).await, before);
         }
     }

@@ -132,7 +132,7 @@ async fn a_run_outlives_its_readers() {
     node.finish().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_subscribers_see_the_same() {
     let node = TestNode::start().await;
     let user = node.anyone("script");
@@ -202,7 +202,7 @@ async fn an_agent_that_does_not_stream_says_so() {
     let node = TestNode::start().await;
     for user in node.doors("mute") {
         let answer = user.open(Operation::SendStreamingMessage, json!({"message": message("x")})).await;
-        answer.err().unwrap().refused(Kind::UnsupportedOperation);
+        answer.unwrap_err().refused(Kind::UnsupportedOperation);
         assert_eq!(user.list(json!({})).await["totalSize"], u64::from(user.door == Door::Rest));
         let id = user.hand_in("x").await;
         user.subscribe_in_vain(&id).await.refused(Kind::UnsupportedOperation);
@@ -216,7 +216,7 @@ async fn an_agent_that_does_not_stream_says_so() {
 async fn a_drain_ends_streams_and_waits() {
     let node = TestNode::start().await;
     let (user, talker) = (node.anyone("script"), node.anyone("talker"));
-    let (stream, talk) = (user.stream("a").await, talker.stream("b").await);
+    let (stream, undecided) = (user.stream("a").await, talker.stream("b").await);
     let waiting = tokio::spawn({
         let user = user.clone();
         async move { user.send("c").await }
@@ -230,7 +230,7 @@ async fn a_drain_ends_streams_and_waits() {
         }
         let open = stream.lines().await;
         assert_eq!(open, ["1 task SUBMITTED", "2 WORKING"]);
-        let named = talk.rest().await;
+        let named = undecided.rest().await;
         assert_eq!(named[0].value["task"]["id"], task.as_str());
         assert_eq!(state(&soon(waiting).await.unwrap()), "WORKING");
         for attempt in attempts {

@@ -152,7 +152,7 @@ impl Attempt {
     }
 
     /// Is told to stop, and does.
-    pub async fn is_cancelled(mut self) {
+    pub async fn stops(mut self) {
         assert_eq!(self.hears().await, Signal::Cancel);
         self.says(Fact::Canceled).await;
     }

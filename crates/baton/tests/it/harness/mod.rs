@@ -12,7 +12,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use baton::clock::Clock;
-use baton::config::settings::Settings;
+use baton::config::settings::{Agent, Settings};
 use baton::server::Node;
 use baton_store::Verb;
 use serde_json::{Value, json};
@@ -21,8 +21,8 @@ use tokio::time::timeout;
 use agent::Scripts;
 pub use agent::{Attempt, chunk};
 pub use answer::Answer;
-pub use client::{Http, request};
-pub use stream::{Frame, Stream, lines};
+pub use client::request;
+pub use stream::{Stream, lines};
 pub use user::{DOORS, Door, User, message, state, text_of};
 
 /// Far more than anything here takes, so that only a hang fails on a busy machine.
@@ -152,7 +152,7 @@ impl TestNode {
 }
 
 async fn launch(settings: &Settings, clock: &Clock, scripts: &Scripts) -> Node {
-    let lanes = |agent: &baton::config::settings::Agent, _: &Clock| scripts.lane(agent);
+    let lanes = |agent: &Agent, _: &Clock| scripts.lane(agent);
     let start = || Node::start_with(settings.clone(), clock.clone(), lanes);
     // The connections of an earlier run may take a moment to let go of the store.
     let mut tries = 0;

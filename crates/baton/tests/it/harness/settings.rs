@@ -46,7 +46,7 @@ fn agent(name: &str, runner: Runner) -> Agent {
         retry: true,
         max_attempts: 5,
         backoff: Duration::ZERO,
-        answer_within: Duration::from_secs(24 * 60 * 60),
+        answer_within: Duration::from_hours(24),
         replies: name == "talker",
         streaming: name != "mute",
     }
@@ -62,9 +62,9 @@ fn process(protocol: Protocol) -> Process {
         protocol,
         concurrency: 64,
         deadline: None,
-        stall: Some(Duration::from_secs(60)),
+        stall: None,
         ready_within: Duration::from_secs(10),
-        idle: Duration::from_secs(60),
+        idle: Duration::from_mins(1),
         rlimits: Rlimits::default(),
     }
 }

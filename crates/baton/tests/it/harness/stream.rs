@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::{Door, client, soon, text_of};
 
 /// An open stream; dropping it disconnects.
+#[derive(Debug)]
 pub struct Stream {
     door: Door,
     body: Incoming,

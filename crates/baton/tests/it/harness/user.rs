@@ -79,6 +79,11 @@ impl User {
         format!("{}/a2a/{}{below}", self.base, self.agent)
     }
 
+    /// The URL of a path of the node itself.
+    pub fn at_origin(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
     /// One operation, as this binding spells it.
     pub fn request(&self, operation: Operation, params: &Value) -> Request<Full<Bytes>> {
         match self.door {
@@ -114,7 +119,15 @@ impl User {
 
     /// A stream, or the answer that came in its place.
     pub async fn open(&self, operation: Operation, params: Value) -> Result<Stream, Answer> {
-        let response = self.http.open(self.request(operation, &params)).await;
+        self.try_open(self.request(operation, &params)).await
+    }
+
+    pub async fn open_request(&self, request: Request<Full<Bytes>>) -> Stream {
+        self.try_open(request).await.unwrap()
+    }
+
+    async fn try_open(&self, request: Request<Full<Bytes>>) -> Result<Stream, Answer> {
+        let response = self.http.open(request).await;
         let kind = response.headers().get("content-type").map(|kind| kind.to_str().unwrap());
         if kind == Some("text/event-stream") {
             return Ok(Stream::new(self.door, response));
@@ -171,7 +184,7 @@ impl User {
     /// SubscribeToTask that is refused.
     pub async fn subscribe_in_vain(&self, task: &str) -> Answer {
         let opened = self.open(Operation::SubscribeToTask, json!({"id": task})).await;
-        opened.err().expect("no stream begins")
+        opened.expect_err("no stream begins")
     }
 
     pub async fn get(&self, task: &str) -> Value {

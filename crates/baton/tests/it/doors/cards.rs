@@ -1,0 +1,133 @@
+//! Agent cards (reports 18, 19 and 21): where they are, who sees them, what caches need.
+
+use baton_store::Verb;
+use baton_wire::fault::Kind;
+use baton_wire::operation::Operation;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Door, TestNode, User};
+
+const CARD: &str = "/.well-known/agent-card.json";
+
+async fn card(user: &User) -> Answer {
+    let user = user.over(Door::Rest);
+    user.ask(user.raw("GET", CARD, "")).await
+}
+
+#[tokio::test]
+async fn a_published_card_is_public_and_cached() {
+    let node = TestNode::closed().await;
+    let user = node.anyone("echo").over(Door::Rest);
+    let answer = card(&user).await;
+    let shown = answer.ok();
+    assert_eq!(shown["name"], "echo");
+    assert_eq!(shown["capabilities"]["streaming"], true);
+    let url = format!("{}/a2a/echo", node.url());
+    for (at, binding) in ["JSONRPC", "HTTP+JSON"].into_iter().enumerate() {
+        let interface = &shown["supportedInterfaces"][at];
+        assert_eq!((&interface["url"], &interface["protocolBinding"]), (&json!(url), &json!(binding)));
+        assert_eq!(interface["protocolVersion"], "1.0");
+    }
+    assert_eq!(shown["securityRequirements"][0]["schemes"]["bearer"], json!({}));
+    assert_no_empty_members(&shown);
+    assert_eq!(answer.header("cache-control"), Some("public, max-age=60"));
+    let (tag, changed) = (answer.header("etag").unwrap(), answer.header("last-modified").unwrap());
+
+    for (name, value) in [
+        ("if-none-match", tag.to_owned()),
+        ("if-none-match", format!("\"x\", W/{tag}")),
+        ("if-none-match", "*".to_owned()),
+        ("if-modified-since", changed.to_owned()),
+    ] {
+        let same = card(&user.with(name, &value)).await;
+        assert_eq!(
+            (same.status, same.body.len(), same.header("etag")),
+            (304, 0, Some(tag)),
+            "{name}: {value}"
+        );
+    }
+    let past = "Thu, 01 Jan 1970 00:00:00 GMT";
+    for stale in [
+        user.with("if-none-match", "\"x\""),
+        user.with("if-modified-since", past),
+        user.with("if-none-match", "\"x\"").with("if-modified-since", changed),
+    ] {
+        assert_eq!(card(&stale).await.status, 200);
+    }
+    let head = user.ask(user.raw("HEAD", CARD, "")).await;
+    assert_eq!((head.status, head.header("etag")), (200, Some(tag)));
+    node.finish().await;
+}
+
+/// A security requirement has an empty list of scopes; nothing else of a card is empty.
+fn assert_no_empty_members(card: &Value) {
+    for (name, value) in card.as_object().unwrap() {
+        let empty = value.is_null() || value == "" || value == &json!([]) || value == &json!({});
+        assert!(!empty, "{name} is empty");
+    }
+}
+
+#[tokio::test]
+async fn the_default_agents_card_is_at_the_origin() {
+    let node = TestNode::closed().await;
+    let user = node.anyone("echo");
+    let origin = crate::harness::request("GET", &format!("{}{CARD}", node.url()), &[], "");
+    assert_eq!(user.ask(origin).await.body, card(&user).await.body);
+    node.finish().await;
+
+    let node = TestNode::with(|settings| settings.node.default_agent = None).await;
+    let origin = crate::harness::request("GET", &format!("{}{CARD}", node.url()), &[], "");
+    let nowhere = node.anyone("echo").over(Door::Rest).ask(origin).await;
+    nowhere.refused(Kind::UnknownPath);
+    node.finish().await;
+}
+
+#[tokio::test]
+async fn an_unpublished_card_is_for_those_with_a_grant() {
+    let node = TestNode::closed().await;
+    let (_, holder) = node.grant(&["script"], &[Verb::Read]).await;
+    let (_, other) = node.grant(&["text"], &[Verb::Read]).await;
+    let anyone = node.anyone("script");
+    let made_up = card(&node.anyone("no-such-agent")).await;
+    for who in [&anyone, &other.to("script"), &anyone.with("authorization", "Bearer x")] {
+        let answer = card(who).await;
+        answer.refused(Kind::UnknownPath);
+        assert_eq!(answer.body, made_up.body, "as if there was no such agent");
+    }
+    let answer = card(&holder).await;
+    assert_eq!(answer.ok()["name"], "script");
+    assert!(answer.header("cache-control").unwrap().starts_with("private"));
+    assert_eq!(answer.header("vary"), Some("authorization"));
+    node.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_not_declared_says_so() {
+    let node = TestNode::start().await;
+    for user in node.doors("script") {
+        let shown = card(&user).await.ok();
+        assert_eq!(shown["capabilities"]["pushNotifications"], false);
+        assert_eq!(shown["capabilities"]["extendedAgentCard"], false);
+        let config = json!({"taskId": "t", "id": "c", "url": "https://example.com/hook"});
+        for operation in [
+            Operation::CreateTaskPushNotificationConfig,
+            Operation::GetTaskPushNotificationConfig,
+            Operation::ListTaskPushNotificationConfigs,
+            Operation::DeleteTaskPushNotificationConfig,
+        ] {
+            let answer = user.call(operation, config.clone()).await;
+            answer.refused(Kind::PushNotificationNotSupported);
+        }
+        user.call(Operation::GetExtendedAgentCard, json!({})).await.refused(Kind::UnsupportedOperation);
+        let inline = json!({
+            "message": crate::harness::message("x"),
+            "configuration": {"taskPushNotificationConfig": {"url": "https://example.com/hook"}},
+        });
+        for operation in [Operation::SendMessage, Operation::SendStreamingMessage] {
+            let answer = user.open(operation, inline.clone()).await.unwrap_err();
+            answer.refused(Kind::PushNotificationNotSupported);
+        }
+        assert_eq!(user.list(json!({})).await["totalSize"], 0);
+    }
+    node.finish().await;
+}
