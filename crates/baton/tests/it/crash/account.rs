@@ -269,10 +269,9 @@ none("kept counts", """SELECT agent, grant_id, subject, shown_state, sum(n) FROM
     SELECT agent, grant_id, subject, shown_state, -1 FROM task)
     GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0""")
 none("a key of no task", "SELECT key FROM idempotency WHERE task_id NOT IN (SELECT id FROM task)")
-none("a message without its event", """SELECT hex(task_id), seq FROM message WHERE NOT EXISTS
-    (SELECT 1 FROM event WHERE event.task_id = message.task_id AND event.seq = message.seq)""")
-none("an artifact without its event", """SELECT hex(task_id), seq FROM artifact WHERE NOT EXISTS
-    (SELECT 1 FROM event WHERE event.task_id = artifact.task_id AND event.seq = artifact.seq AND kind = 'wrote')""")
+none("an event without its message", """SELECT hex(task_id), seq, kind FROM event
+    WHERE kind IN ('submitted', 'messaged', 'resumed') AND message IS NULL""")
+none("an event without its artifact", "SELECT hex(task_id), seq, kind FROM event WHERE (kind = 'wrote') <> (artifact IS NOT NULL)")
 "#;
 
 /// Looks into the database of a node that has ended.
