@@ -28,12 +28,12 @@ dev = true
 runner = { kind = "echo" }
 
 [agents.hello]
-backoff = "10ms"
+backoff = "1ms"
 max_attempts = 100
 runner = { kind = "process", protocol = "text", command = ["EXAMPLES/hello.sh", "MARK"], concurrency = 8 }
 
 [agents.slow]
-backoff = "10ms"
+backoff = "1ms"
 max_attempts = 100
 runner = { kind = "process", protocol = "text", command = ["sh", "-c", 'x=$(cat); for i in 1 2 3 4; do echo "$x $i"; sleep 0.05; done', "MARK"], concurrency = 8 }
 
@@ -42,12 +42,12 @@ retry = "never"
 runner = { kind = "process", protocol = "text", command = ["sh", "-c", 'x=$(cat); for i in 1 2 3 4; do echo "$x $i"; sleep 0.05; done', "MARK"], concurrency = 8 }
 
 [agents.parrot]
-backoff = "10ms"
+backoff = "1ms"
 max_attempts = 100
 runner = { kind = "process", protocol = "jsonl", command = ["python3", "EXAMPLES/echo.py", "MARK"], concurrency = 8 }
 
 [agents.survey]
-backoff = "10ms"
+backoff = "1ms"
 max_attempts = 100
 runner = { kind = "process", protocol = "jsonl", command = ["python3", "EXAMPLES/survey.py", "MARK"], concurrency = 8 }
 "#;

@@ -8,10 +8,23 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use super::account::{Account, audit};
+use super::account::{Account, ask, audit};
 use super::client::{Client, Lost};
 use super::load::Load;
-use super::node::{Node, PATIENCE, Place, Starting};
+use super::node::{Node, Place, Starting};
+
+/// How long the last tasks may take once nothing is killed any more. One that met many deaths waits long for its next
+/// attempt.
+const ENDING: Duration = Duration::from_mins(3);
+
+/// What has not ended.
+const OPEN: &str = r#"
+import sqlite3, sys
+db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+for row in db.execute("""SELECT hex(id), agent, phase, attempt, counted, not_before / 1000 - unixepoch(), holder, seq
+    FROM task WHERE phase IN ('ready', 'running', 'interrupted')"""):
+    print(*row)
+"#;
 
 /// Clients at work on a place whose nodes come and go.
 #[derive(Debug)]
@@ -95,9 +108,14 @@ impl Trial {
         let Self { place, load, clients, .. } = self;
         let node = place.start().await;
         load.node_is_at(Some(node.address));
-        timeout(PATIENCE, load.finish(clients)).await.expect("every client finishes what it is at");
         let mut client = node.client();
-        timeout(PATIENCE, settled(&mut client)).await.expect("every task ends").unwrap();
+        let end = async {
+            load.finish(clients).await;
+            settled(&mut client).await.unwrap();
+        };
+        if timeout(ENDING, end).await.is_err() {
+            panic!("not everything has ended:\n{}", ask(&place.data(), OPEN).await);
+        }
         let account = Account::of(&load.ledger, &mut client).await;
         drop(client);
         node.stop(&place).await;
