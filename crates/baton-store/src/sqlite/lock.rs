@@ -4,11 +4,17 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::OpenError;
+
+/// How long a lock is waited for. A node that was killed while it started a process leaves its files open there until
+/// that process runs something else: for a moment, the lock of a dead node is held.
+const PATIENCE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Held as long as the store is open; the kernel lets go of it when the process dies.
 #[derive(Debug)]
@@ -29,7 +35,7 @@ impl Lock {
             .mode(0o600)
             .open(folder.join("baton.lock"))
             .map_err(in_folder)?;
-        if let Err(why) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        if let Err(why) = patiently(&file) {
             if why != Errno::WOULDBLOCK {
                 return Err(in_folder(why.into()));
             }
@@ -41,5 +47,18 @@ impl Lock {
         file.rewind().map_err(in_folder)?;
         writeln!(file, "process {}", std::process::id()).map_err(in_folder)?;
         Ok(Self { _file: file })
+    }
+}
+
+fn patiently(file: &File) -> Result<(), Errno> {
+    let mut left = PATIENCE;
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if !left.is_zero() => {
+                std::thread::sleep(PAUSE);
+                left = left.saturating_sub(PAUSE);
+            }
+            result => return result,
+        }
     }
 }

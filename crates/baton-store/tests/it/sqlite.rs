@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use baton_core::task::Input;
 use baton_store::sqlite::Sqlite;
@@ -75,6 +76,20 @@ async fn one_store_per_folder() {
     drop(clone);
     let third = open(folder.path()).unwrap();
     assert_eq!(third.events(task(1), 0, 9).await.unwrap().len(), 1);
+}
+
+/// As by a process that a node was just starting when it was killed.
+#[test]
+fn a_lock_that_is_held_for_a_moment_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = std::fs::File::create(folder.path().join("baton.lock")).unwrap();
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        drop(file);
+    });
+    open(folder.path()).unwrap();
+    holder.join().unwrap();
 }
 
 /// Nobody waits for the answers, and nobody closed the store: the folder is still free only when all is written.

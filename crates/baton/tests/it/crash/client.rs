@@ -36,7 +36,7 @@ pub struct Fault {
     /// The `reason` of its ErrorInfo, on either door.
     pub reason: String,
     pub retry_after: Option<String>,
-    pub body: Value,
+    pub message: String,
 }
 
 /// A result, or what was said instead; or nothing.
@@ -82,10 +82,10 @@ impl Send {
         self
     }
 
-    /// A turn of a task that is there; no key stands for it.
+    /// A turn of a task that is there.
     pub fn in_task(mut self, task: &str) -> Self {
         self.params["message"]["taskId"] = json!(task);
-        self.unkeyed()
+        self
     }
 
     pub fn unkeyed(mut self) -> Self {
@@ -119,8 +119,8 @@ impl Client {
     /// SendMessage: the task.
     pub async fn send(&mut self, send: &Send) -> Call<Value> {
         let key = send.keyed.then(|| send.id());
-        let sent = self.rpc(send.agent, "SendMessage", &send.params, key).await?;
-        Ok(sent.map(|mut result| result["task"].take()))
+        let answer = self.rpc(send.agent, "SendMessage", &send.params, key).await?;
+        Ok(answer.map(|mut result| result["task"].take()))
     }
 
     pub async fn get(&mut self, agent: &str, task: &str) -> Call<Value> {
@@ -142,14 +142,14 @@ impl Client {
         if body.get("result").is_some() {
             return Ok(Ok(body["result"].take()));
         }
-        Ok(Err(Fault::of(status, &headers, body)))
+        Ok(Err(Fault::of(status, &headers, &body)))
     }
 
     /// A call of the admin API or another plain path.
     pub async fn plain(&mut self, method: Method, path: &str, body: Option<&Value>) -> Call<Value> {
         let request = self.request(method, path);
         let (status, headers, body) = self.whole(request, body).await?;
-        Ok(if status.is_success() { Ok(body) } else { Err(Fault::of(status, &headers, body)) })
+        Ok(if status.is_success() { Ok(body) } else { Err(Fault::of(status, &headers, &body)) })
     }
 
     /// SendStreamingMessage over REST.
@@ -183,7 +183,7 @@ impl Client {
         }
         let (parts, body) = response.into_parts();
         let body = serde_json::from_slice(&body.collect().await?.to_bytes())?;
-        Ok(Err(Fault::of(parts.status, &parts.headers, body)))
+        Ok(Err(Fault::of(parts.status, &parts.headers, &body)))
     }
 
     fn request(&self, method: Method, path: &str) -> http::request::Builder {
@@ -246,12 +246,13 @@ where
 }
 
 impl Fault {
-    fn of(status: StatusCode, headers: &HeaderMap, body: Value) -> Self {
+    fn of(status: StatusCode, headers: &HeaderMap, body: &Value) -> Self {
         let retry_after = headers.get("retry-after").map(|value| value.to_str().unwrap().to_owned());
         let details = [&body["error"]["details"], &body["error"]["data"]];
         let reason =
             details.iter().find_map(|details| details[0]["reason"].as_str()).unwrap_or_default().to_owned();
-        Self { status, reason, retry_after, body }
+        let message = body["error"]["message"].as_str().unwrap_or_default().to_owned();
+        Self { status, reason, retry_after, message }
     }
 }
 

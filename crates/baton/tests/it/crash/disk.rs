@@ -43,6 +43,7 @@ async fn a_full_disk_is_said_and_survived() {
     };
     assert!(!acknowledged.is_empty());
     assert_eq!((fault.status.as_u16(), fault.retry_after.as_deref()), (503, Some("5")), "{fault:?}");
+    assert!(!fault.message.is_empty() && !fault.message.contains("disk I/O"), "for the caller: {fault:?}");
     // What is there can be read, and a task that cannot be written is not there.
     for task in &acknowledged {
         ledger.saw("echo", &client.get("echo", task).await.unwrap().unwrap());

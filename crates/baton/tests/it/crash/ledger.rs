@@ -51,16 +51,15 @@ impl Ledger {
 
     /// A message goes out, perhaps again.
     pub fn sends(&self, send: &Send) {
-        let sent = || Sent { send: send.clone(), task: None };
-        self.books().sent.entry(send.id().to_owned()).or_insert_with(sent);
+        let new = || Sent { send: send.clone(), task: None };
+        self.books().sent.entry(send.id().to_owned()).or_insert_with(new);
     }
 
     /// The message's task was answered, in whatever state: it is acknowledged.
     pub fn acknowledged(&self, send: &Send, task: &Value) {
         let id = task["id"].as_str().unwrap_or_else(|| panic!("{send:?} was answered with {task}"));
         let mut books = self.books();
-        let sent = books.sent.get_mut(send.id()).unwrap();
-        let before = sent.task.replace(id.to_owned());
+        let before = books.sent.get_mut(send.id()).unwrap().task.replace(id.to_owned());
         assert!(before.is_none_or(|before| before == id), "{send:?} is two tasks, one of them {id}");
         books.record(send.agent, id);
     }

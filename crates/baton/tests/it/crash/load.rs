@@ -110,8 +110,8 @@ impl Load {
     /// Sends a keyed message until it is acknowledged: the task as it was answered.
     pub async fn send(&self, send: &Send) -> Value {
         self.ledger.sends(send);
-        let sent = self.answered(|mut client| async move { client.send(send).await }).await;
-        let task = sent.unwrap_or_else(|fault| panic!("{send:?} was refused: {fault:?}"));
+        let answer = self.answered(|mut client| async move { client.send(send).await }).await;
+        let task = answer.unwrap_or_else(|fault| panic!("{send:?} was refused: {fault:?}"));
         self.ledger.acknowledged(send, &task);
         self.ledger.saw(send.agent, &task);
         task
@@ -172,99 +172,83 @@ impl Load {
         self.resume("slow", id, None).await;
     }
 
-    /// Answers until nothing more is asked. A message whose answer was lost is sent again only where it did not arrive.
+    /// Answers until nothing more is asked.
     async fn survey(self: Arc<Self>) {
         let mut task = self.send(&self.message("survey").in_context("asked")).await;
         let id = task["id"].as_str().unwrap().to_owned();
         while !is_terminal(&task) {
-            if state(&task) != "TASK_STATE_INPUT_REQUIRED" {
+            if state(&task) == "TASK_STATE_INPUT_REQUIRED" {
+                task = self.send(&self.message("survey").in_task(&id)).await;
+            } else {
                 tokio::time::sleep(PAUSE).await;
                 task = self.get("survey", &id).await;
-                continue;
             }
-            let answer = self.message("survey").in_task(&id);
-            self.ledger.sends(&answer);
-            task = match self.client().await.send(&answer).await {
-                Ok(Ok(task)) => {
-                    self.ledger.acknowledged(&answer, &task);
-                    self.ledger.saw("survey", &task);
-                    task
-                }
-                Ok(Err(fault)) => {
-                    assert_eq!(fault.status, 503, "{fault:?}");
-                    self.get("survey", &id).await
-                }
-                Err(Lost) => self.get("survey", &id).await,
-            };
         }
     }
 
     /// Sends over a stream and reads it to the task's end, over as many streams as it takes.
-    pub async fn follow(&self, send: &Send) -> String {
+    async fn follow(&self, send: &Send) {
         self.ledger.sends(send);
-        let mut task = None;
-        let mut last = None;
-        while task.is_none() {
+        loop {
             let opened = self.answered(|mut client| async move { client.stream(send).await }).await;
             let stream = opened.unwrap_or_else(|fault| panic!("{send:?} was refused: {fault:?}"));
-            last = self.read(send.agent, stream, &mut task, Some(send), None).await;
+            let Some(read) = self.read(send.agent, stream).await else { continue };
+            self.ledger.acknowledged(send, &read.first);
+            if !read.over {
+                self.resume(send.agent, read.first["id"].as_str().unwrap(), Some(read.last)).await;
+            }
+            return;
         }
-        let task = task.unwrap();
-        match last {
-            None => {}
-            last => self.resume(send.agent, &task, last).await,
-        }
-        task
     }
 
     /// Subscribes to a task after what was seen of it, again and again to its end.
-    pub async fn resume(&self, agent: &'static str, task: &str, mut last: Option<u64>) {
+    async fn resume(&self, agent: &'static str, task: &str, mut last: Option<u64>) {
         loop {
             let opened =
                 self.answered(|mut client| async move { client.subscribe(agent, task, last).await }).await;
-            let mut known = Some(task.to_owned());
-            match opened {
-                Ok(stream) => match self.read(agent, stream, &mut known, None, last).await {
-                    None => return,
-                    // Not even its first frame came.
-                    Some(0) if last.is_some_and(|last| last > 0) => {}
-                    read => last = read,
-                },
+            let read = match opened {
+                Ok(stream) => self.read(agent, stream).await,
                 Err(fault) => {
                     assert_eq!(fault.reason, OVER, "{task} after {last:?}: {fault:?}");
                     let whole = self.get(agent, task).await;
                     return assert!(is_terminal(&whole), "{whole}");
                 }
+            };
+            let Some(read) = read else { continue };
+            assert!(
+                last.is_none_or(|last| last == read.from),
+                "{task} after {last:?} went on after {}",
+                read.from
+            );
+            if read.over {
+                return;
             }
+            last = Some(read.last);
         }
     }
 
-    /// Reads a stream as far as it goes, and writes down what it carried. Answers what it carried last, and nothing when
-    /// the task is over.
-    async fn read(
-        &self,
-        agent: &'static str,
-        mut stream: Stream,
-        task: &mut Option<String>,
-        send: Option<&Send>,
-        after: Option<u64>,
-    ) -> Option<u64> {
-        let Ok(Some(first)) = stream.next().await else { return Some(0) };
-        let shown = &first.item["task"];
-        let id = shown["id"].as_str().unwrap_or_else(|| panic!("a stream began with {first:?}")).to_owned();
-        if let Some(send) = send {
-            self.ledger.acknowledged(send, shown);
-        }
-        assert_eq!(first.id, after.unwrap_or(first.id), "a stream of {id} was resumed elsewhere");
-        *task = Some(id.clone());
-        let mut segment = Segment { from: first.id, events: Vec::new() };
-        let mut over = is_terminal(shown);
+    /// Reads a stream as far as it goes, and writes down what it carried; nothing where not even its first frame came.
+    async fn read(&self, agent: &'static str, mut stream: Stream) -> Option<Read> {
+        let first = stream.next().await.ok()??;
+        let (from, task) = (first.id, first.item["task"].clone());
+        let id = task["id"].as_str().unwrap_or_else(|| panic!("a stream began with {task}")).to_owned();
+        let mut over = is_terminal(&task);
+        let mut events = Vec::new();
         while let Ok(Some(frame)) = stream.next().await {
             over |= frame.item["statusUpdate"]["status"]["state"].as_str().is_some_and(is_over);
-            segment.events.push(frame);
+            events.push(frame);
         }
-        let last = segment.events.last().map_or(segment.from, |event: &Frame| event.id);
-        self.ledger.streamed(agent, &id, segment);
-        (!over).then_some(last)
+        let last = events.last().map_or(from, |event: &Frame| event.id);
+        self.ledger.streamed(agent, &id, Segment { from, events });
+        Some(Read { first: task, from, last, over })
     }
+}
+
+/// What one stream carried.
+struct Read {
+    first: Value,
+    from: u64,
+    last: u64,
+    /// The task's end was among it.
+    over: bool,
 }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use super::client::Client;
 
 /// Far more than anything here takes, so that only a hang fails on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Within which everything must be gone after the node is (DESIGN §7).
 const GONE_WITHIN: Duration = Duration::from_secs(1);

@@ -4,7 +4,7 @@ use baton::crash;
 use baton_store::crash as writer;
 
 use super::node::Place;
-use super::trial::Trial;
+use super::trial::{Trial, was_killed};
 
 /// Dies at a point under load and goes on.
 async fn dies_at(point: &str, n: usize) {
@@ -62,7 +62,7 @@ async fn in_the_middle_of_a_recovery() {
     trial.dies(node).await;
     for point in [writer::BEFORE_COMMIT, crash::LAPSED] {
         let status = trial.place.start_to_die(point, 1).ready().await.expect_err("it dies before it answers");
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{status}");
+        was_killed(status);
     }
     trial.account().await.assert_sound();
 }

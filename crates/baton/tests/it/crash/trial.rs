@@ -1,5 +1,7 @@
 //! One trial: load on a node that is killed, and the account of it.
 
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,7 +43,13 @@ impl Trial {
 
     /// As [`Trial::start`], of one that will die by itself; none where it did before it answered.
     pub async fn start_to_die(&mut self, at: &str, n: usize) -> Option<Node> {
-        let node = self.place.start_to_die(at, n).ready().await.ok()?;
+        let node = match self.place.start_to_die(at, n).ready().await {
+            Ok(node) => node,
+            Err(status) => {
+                was_killed(status);
+                return None;
+            }
+        };
         self.load.node_is_at(Some(node.address));
         Some(node)
     }
@@ -60,8 +68,7 @@ impl Trial {
 
     /// Waits until a node has died by itself.
     pub async fn dies(&mut self, node: Node) {
-        let status = node.ended().await;
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{status}");
+        was_killed(node.ended().await);
         self.load.node_is_at(None);
         self.is_dead().await;
     }
@@ -69,7 +76,8 @@ impl Trial {
     /// Lets a node live for a while, unless it dies by itself before that.
     pub async fn kill_after(&mut self, life: Duration, node: Node) {
         match node.ended_within(life).await {
-            Ok(_) => {
+            Ok(status) => {
+                was_killed(status);
                 self.load.node_is_at(None);
                 self.is_dead().await;
             }
@@ -96,6 +104,11 @@ impl Trial {
         audit(&place.data()).await;
         account
     }
+}
+
+/// By SIGKILL, and did not end for a reason of its own.
+pub fn was_killed(status: ExitStatus) {
+    assert_eq!(status.signal(), Some(9), "{status}");
 }
 
 /// Waits until no task is open any more: those of clients that asked for nothing but an acknowledgement, too.
