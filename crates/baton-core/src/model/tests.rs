@@ -95,9 +95,16 @@ fn each_kind_of_part_is_read_and_written() {
 
 #[test]
 fn a_part_holds_one_thing() {
-    for two in [r#"{"text":"x","url":"y"}"#, r#"{"text":"","data":1}"#, r#"{"raw":"AA==","data":null}"#] {
+    for two in [r#"{"text":"x","url":"y"}"#, r#"{"text":"","data":1}"#, r#"{"raw":"AA==","url":"y"}"#] {
         assert!(refused::<Part>(two).contains("only one of"), "{two}");
     }
+}
+
+#[test]
+fn null_data_is_a_value_alone_and_unset_beside_another() {
+    same::<Part>(r#"{"data":null}"#);
+    let part: Part = read(r#"{"text":"x","raw":null,"url":null,"data":null}"#);
+    assert_eq!(write(&part), r#"{"text":"x"}"#);
 }
 
 #[test]

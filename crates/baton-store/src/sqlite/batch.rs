@@ -1,7 +1,7 @@
 //! The rows of new tasks, many at a time: a statement of several rows opens its tables once, and tasks that are made one
 //! after the other stand side by side in them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use baton_core::ident::TaskId;
 use baton_core::task::{Attempt, Body, Event, Task};
@@ -15,6 +15,10 @@ use crate::Known;
 /// Rows of one statement, the largest first.
 const SIZES: [usize; 3] = [32, 8, 1];
 
+/// The statements of one table, by [`SIZES`]. `OR FAIL`: a row that is refused undoes the transaction, so that SQLite need
+/// not keep what would undo the statement alone.
+type Texts = LazyLock<[String; SIZES.len()]>;
+
 /// A task that was created, not yet written.
 pub struct Created {
     pub known: Known,
@@ -25,10 +29,10 @@ pub struct Created {
 /// Writes everything that belongs to new tasks.
 pub fn insert(db: &Connection, created: &[Created]) -> rusqlite::Result<()> {
     let tasks: Vec<&Task> = created.iter().map(|created| created.known.task()).collect();
-    insert_rows(db, TASK, &tasks)?;
+    insert_rows(db, &TASKS, &tasks)?;
     let events =
         created.iter().flat_map(|created| rows_of(created.known.task().id, created.op, &created.events));
-    insert_rows(db, EVENT, &events.collect::<Vec<_>>())?;
+    insert_rows(db, &EVENTS, &events.collect::<Vec<_>>())?;
     let attempts: Vec<_> = created
         .iter()
         .flat_map(|created| {
@@ -38,42 +42,29 @@ pub fn insert(db: &Connection, created: &[Created]) -> rusqlite::Result<()> {
                 .map(move |(attempt, end)| AttemptRow { task, attempt, end })
         })
         .collect();
-    insert_rows(db, ATTEMPT, &attempts)
+    insert_rows(db, &ATTEMPTS, &attempts)
 }
 
 /// Writes events with their content; the first carries the operation's id.
 pub fn insert_events(db: &Connection, task: TaskId, op: Uuid, events: &[Arc<Event>]) -> rusqlite::Result<()> {
-    insert_rows(db, EVENT, &rows_of(task, op, events).collect::<Vec<_>>())
+    insert_rows(db, &EVENTS, &rows_of(task, op, events).collect::<Vec<_>>())
 }
 
-/// A table and its columns, in the order in which a row binds them.
-#[derive(Clone, Copy)]
-struct Table {
-    /// The statement's name and its text up to the rows.
-    head: &'static str,
-    columns: usize,
-}
+static TASKS: Texts = LazyLock::new(|| texts(INSERT_TASKS, 31));
+static EVENTS: Texts = LazyLock::new(|| texts(INSERT_EVENTS, 10));
+static ATTEMPTS: Texts = LazyLock::new(|| texts(INSERT_ATTEMPTS, 7));
 
-const TASK: Table = Table {
-    head: "-- store.insert_tasks
-INSERT INTO task (status_at, status_message, seq, attempt, counted, cancel_requested, shown, not_before, begun,
+const INSERT_TASKS: &str = "-- store.insert_tasks
+INSERT OR FAIL INTO task (status_at, status_message, seq, attempt, counted, cancel_requested, shown, not_before, begun,
     interruption, answer_until, holder_kind, holder, attempt_started_at, lease_until, reason, dead_letter, due_at,
     artifacts, usage, phase, shown_state, id, agent, grant_id, subject, context_id, created_at, deadline, policy,
-    request) VALUES",
-    columns: 31,
-};
+    request) VALUES";
 
-const EVENT: Table = Table {
-    head: "-- store.insert_events
-INSERT INTO event (task_id, seq, kind, at, body, message, artifact, append, last_chunk, op) VALUES",
-    columns: 10,
-};
+const INSERT_EVENTS: &str = "-- store.insert_events
+INSERT OR FAIL INTO event (task_id, seq, kind, at, body, message, artifact, append, last_chunk, op) VALUES";
 
-const ATTEMPT: Table = Table {
-    head: "-- store.insert_attempts
-INSERT INTO attempt (task_id, number, holder_kind, holder, started_at, ended_at, outcome) VALUES",
-    columns: 7,
-};
+const INSERT_ATTEMPTS: &str = "-- store.insert_attempts
+INSERT OR FAIL INTO attempt (task_id, number, holder_kind, holder, started_at, ended_at, outcome) VALUES";
 
 trait Row {
     fn bind(&self, to: &mut Binder<'_, '_>) -> rusqlite::Result<()>;
@@ -93,12 +84,12 @@ impl Binder<'_, '_> {
     }
 }
 
-fn insert_rows(db: &Connection, table: Table, rows: &[impl Row]) -> rusqlite::Result<()> {
+fn insert_rows(db: &Connection, texts: &Texts, rows: &[impl Row]) -> rusqlite::Result<()> {
     let mut rest = rows;
-    for size in SIZES {
+    for (size, text) in SIZES.into_iter().zip(texts.iter()) {
         while rest.len() >= size {
             let (now, later) = rest.split_at(size);
-            let mut statement = db.prepare_cached(&text(table, size))?;
+            let mut statement = db.prepare_cached(text)?;
             let mut binder = Binder { statement: &mut statement, next: 1 };
             now.iter().try_for_each(|row| row.bind(&mut binder))?;
             statement.raw_execute()?;
@@ -108,11 +99,9 @@ fn insert_rows(db: &Connection, table: Table, rows: &[impl Row]) -> rusqlite::Re
     Ok(())
 }
 
-fn text(table: Table, rows: usize) -> String {
-    let row = format!("({}),", vec!["?"; table.columns].join(","));
-    let mut text = format!("{}{}", table.head, row.repeat(rows));
-    text.pop();
-    text
+fn texts(head: &str, columns: usize) -> [String; SIZES.len()] {
+    let row = format!("({})", vec!["?"; columns].join(","));
+    SIZES.map(|rows| format!("{head} {}", vec![row.as_str(); rows].join(",")))
 }
 
 impl Row for &Task {
@@ -183,7 +172,7 @@ impl Row for AttemptRow<'_> {
 
 /// Writes the attempts that one operation began.
 pub fn insert_attempts(db: &Connection, rows: &[AttemptRow<'_>]) -> rusqlite::Result<()> {
-    insert_rows(db, ATTEMPT, rows)
+    insert_rows(db, &ATTEMPTS, rows)
 }
 
 /// The attempts that began in these events. One that also ended in them is one row, written once.

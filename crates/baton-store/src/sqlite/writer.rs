@@ -25,8 +25,12 @@ const QUEUE: usize = 1_024;
 /// Operations in one commit: enough to share its fsync, few enough that the first does not wait long for the last.
 const GROUP: usize = 256;
 
-/// How long a group is held open for those who come back: a fraction of what a commit costs.
-const GATHER: Duration = Duration::from_micros(200);
+/// Operations of the last commit from which on a group is held open for those who come back.
+const CROWD: usize = 4;
+
+/// How long a group is held open in all, and how long for the next to come.
+const GATHER: Duration = Duration::from_millis(2);
+const GAP: Duration = Duration::from_micros(100);
 
 type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
@@ -125,15 +129,27 @@ fn run(connection: &Connection, mut queue: mpsc::Receiver<Write>, shared: &Share
     let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
 }
 
-/// Lets those who were answered by the last commit come back with their next operation, so that the groups of callers who
-/// wait for each other do not fall apart. One who is alone waits for nobody.
+/// Lets those who were answered by the last commit come back with their next operation, so that callers who each wait for
+/// an answer share one commit and do not fall apart into groups that wait for each other. It ends when they stop coming.
+/// Few callers gain nothing by that and wait for nobody.
 fn gather(queue: &mut mpsc::Receiver<Write>, group: &mut Vec<Write>, answered: usize) {
-    let until = Instant::now() + GATHER;
-    while group.len() < answered && Instant::now() < until {
-        match queue.try_recv() {
-            Ok(write) => group.push(write),
-            Err(_) => std::thread::yield_now(),
+    if answered < CROWD {
+        return;
+    }
+    let expected = (answered + group.len()).min(GROUP);
+    let mut last = Instant::now();
+    let until = last + GATHER;
+    while group.len() < expected {
+        if let Ok(write) = queue.try_recv() {
+            group.push(write);
+            last = Instant::now();
+            continue;
         }
+        let now = Instant::now();
+        if now >= until || now >= last + GAP {
+            return;
+        }
+        std::thread::yield_now();
     }
 }
 

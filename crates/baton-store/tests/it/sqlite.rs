@@ -317,6 +317,7 @@ async fn impossible_rows_are_refused() {
         (1, "seq = 0"),
         (1, "shown_state = 0"),
         (1, "shown_state = 9"),
+        (1, "pruned = 2"),
         (2, "holder = NULL"),
         (2, "holder = NULL, holder_kind = NULL, attempt_started_at = NULL"),
         (2, "holder_kind = 'nobody'"),

@@ -270,6 +270,7 @@ impl Kind {
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "the columns of one line of the table")]
 const fn row(
     http: StatusCode,
     code: i32,

@@ -37,7 +37,7 @@ impl DevGuard {
         let host = headers
             .get(HOST)
             .and_then(|host| host.to_str().ok())
-            .or_else(|| uri.authority().map(|a| a.as_str()));
+            .or_else(|| uri.authority().map(http::uri::Authority::as_str));
         if !host.is_some_and(is_loopback) {
             return Err(Foreign::Host);
         }

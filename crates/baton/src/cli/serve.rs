@@ -1,5 +1,6 @@
 //! `baton serve`: a node, until it is told to stop.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 
 use nix::sys::signal::{SigSet, Signal};
@@ -64,24 +65,28 @@ fn reload(flags: &Flags, node: &Node) {
     }
 }
 
+/// A request that any agent understands.
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"Hello, Baton"}]}}}"#;
+
 /// Says where the node is to be had, in lines that work as pasted. A closed standard output is nobody's problem.
 fn greet(node: &Node) {
     let mut out = String::new();
     for url in &node.urls {
-        out.push_str(&format!("Baton listens on {url}\n"));
+        let _ = writeln!(out, "Baton listens on {url}");
     }
-    out.push_str(&format!("The operator's socket is {}\n", node.socket.display()));
+    let _ = writeln!(out, "The operator's socket is {}", node.socket.display());
     if let Some(agent) = node.service.agents.find_default() {
         let url = node.doors.cards.url(agent.name());
         let token = if node.is_dev() { "" } else { " -H 'Authorization: Bearer TOKEN'" };
-        out.push_str(&format!(
+        let _ = write!(
+            out,
             "\nThe card of {name}: {url}/.well-known/agent-card.json\n\nTry it:\n\
              \x20 curl -s {url}{token} -H 'Content-Type: application/json' -d '{body}'\n\
              \x20 {program} send {url} 'Hello, Baton'\n",
             name = agent.name(),
-            body = r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"Hello, Baton"}]}}}"#,
+            body = HELLO,
             program = program(),
-        ));
+        );
     }
     let mut stdout = std::io::stdout();
     let _ = stdout.write_all(out.as_bytes()).and_then(|()| stdout.flush());

@@ -40,7 +40,6 @@ impl TlsListener {
         let listener = TcpListener::bind(at).await?;
         let local = listener.local_addr()?;
         let (sender, done) = mpsc::channel(DONE);
-        #[expect(clippy::disallowed_methods, reason = "ended with the listener that owns it")]
         let accepting = tokio::spawn(accept(listener, acceptor, sender));
         Ok(Self { local, done, accepting })
     }
@@ -79,7 +78,7 @@ fn config(certificate: &Path, key: &Path) -> io::Result<ServerConfig> {
         io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()))
     };
     let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
+        .and_then(std::iter::Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|why| in_file(certificate, why))?;
     let key = PrivateKeyDer::from_pem_file(key).map_err(|why| in_file(key, why))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -9,10 +9,10 @@ use tracing::{debug, warn};
 use crate::service::Service;
 
 /// How long a task that is over keeps its events: streams can be resumed that long.
-const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const KEEP: Duration = Duration::from_hours(7 * 24);
 
 /// How often it is looked for.
-const EVERY: Duration = Duration::from_secs(60 * 60);
+const EVERY: Duration = Duration::from_hours(1);
 
 /// Tasks of one transaction.
 const BATCH: usize = 500;

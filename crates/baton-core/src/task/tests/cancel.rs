@@ -37,9 +37,15 @@ fn a_node_is_told_and_waited_for() {
 #[test]
 fn after_the_request_nothing_more_is_said() {
     let life = Life::after([node(), wrote(1, "a", "x", false), Input::CancelRequested]);
-    for input in [progressed(1, "half"), wrote(1, "a", "y", true), asked(1), used(1), replied(1), answer()] {
+    for input in [progressed(1, "half"), wrote(1, "a", "y", true), asked(1), answer()] {
         assert_eq!(life.refusal(&input), Refusal::CancelRequested, "{input:?}");
     }
+}
+
+#[test]
+fn after_the_request_a_cost_and_a_reply_are_still_heard() {
+    let life = Life::after([node(), Input::CancelRequested]).then([used(1), replied(1)]);
+    assert_eq!(life.state(), &State::Completed, "who asked for the end was shown a task");
 }
 
 #[test]

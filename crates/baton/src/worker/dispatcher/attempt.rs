@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use baton_core::ident::TaskId;
 use baton_core::task::{HolderKind, Snapshot};
 use baton_store::{By, Known};
 use tracing::{Instrument as _, error, info_span, warn};
@@ -51,14 +52,25 @@ pub async fn work(dispatcher: &Arc<Dispatcher>, lane: &Arc<Lane>, known: Known, 
             error!(error = %why, "the runner failed");
         }
         // Whatever was reported stands; only an attempt that is still open is ended here.
-        match report.report(vec![Fact::HolderGone(None)]).await {
-            Ok(()) | Err(Refused::Lost) => {}
-            Err(why) => warn!(error = %why, "the attempt could not be closed"),
+        if is_open(dispatcher, id, number).await {
+            match report.report(vec![Fact::HolderGone(None)]).await {
+                Ok(()) | Err(Refused::Lost) => {}
+                Err(why) => warn!(error = %why, "the attempt could not be closed"),
+            }
         }
         lane.slots.goes_on(id);
     }
     .instrument(span)
     .await;
+}
+
+/// Whether the attempt still holds its task. Reading costs no commit; where it fails, the attempt is taken to be open.
+async fn is_open(dispatcher: &Dispatcher, task: TaskId, number: u32) -> bool {
+    match dispatcher.store.find(&By::Node, task).await {
+        Ok(Some(snapshot)) => snapshot.task.state.open_attempt().is_some_and(|open| open.number == number),
+        Ok(None) => false,
+        Err(_) => true,
+    }
 }
 
 async fn content(dispatcher: &Dispatcher, known: &Known) -> Option<Arc<Snapshot>> {

@@ -97,7 +97,7 @@ impl AttemptReport {
 
 fn said(result: Result<Applied, Error>) -> Result<(), Refused> {
     crash::pass(crash::REPORTED);
-    result.map(drop).map_err(refused)
+    result.map(drop).map_err(|why| refused(&why))
 }
 
 fn checked(mut chunk: Chunk) -> Result<Chunk, Violation> {
@@ -108,7 +108,7 @@ fn checked(mut chunk: Chunk) -> Result<Chunk, Violation> {
     Ok(chunk)
 }
 
-fn refused(why: Error) -> Refused {
+fn refused(why: &Error) -> Refused {
     match why {
         Error::Refused(Refusal::CancelRequested) => Refused::Canceling,
         Error::Refused(
