@@ -237,12 +237,16 @@ impl Dispatcher {
                     Duration::from_secs(1)
                 }
             };
-            tokio::select! {
-                () = ready.notified() => {}
-                () = lane.slots.freed() => {}
-                () = tokio::time::sleep(wait) => {}
-                () = lane.stop.cancelled() => return,
-                _ = phase.wait_for(|phase| *phase != Phase::Open) => return,
+            let until = tokio::time::Instant::now() + wait;
+            loop {
+                tokio::select! {
+                    () = ready.notified() => break,
+                    // A slot that nobody waits for is no reason to ask the store.
+                    () = lane.slots.freed() => if lane.slots.has_backlog() { break },
+                    () = tokio::time::sleep_until(until) => break,
+                    () = lane.stop.cancelled() => return,
+                    _ = phase.wait_for(|phase| *phase != Phase::Open) => return,
+                }
             }
         }
     }
@@ -252,6 +256,7 @@ impl Dispatcher {
         loop {
             let slots = lane.slots.take_free();
             if slots.is_empty() {
+                lane.slots.something_may_wait();
                 return Ok(IDLE);
             }
             let claim = Claim {

@@ -63,6 +63,16 @@ impl Slots {
         self.backlog.store(false, Ordering::Release);
     }
 
+    /// There was no slot to look for tasks with: the next that is freed is one.
+    pub fn something_may_wait(&self) {
+        self.backlog.store(true, Ordering::Release);
+    }
+
+    /// Whether tasks may wait in the store for a slot.
+    pub fn has_backlog(&self) -> bool {
+        self.backlog.load(Ordering::Acquire)
+    }
+
     /// Waits until a slot was given back since the last call.
     pub async fn freed(&self) {
         self.freed.notified().await;
