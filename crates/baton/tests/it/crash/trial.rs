@@ -113,9 +113,9 @@ impl Trial {
             load.finish(clients).await;
             settled(&mut client).await.unwrap();
         };
-        if timeout(ENDING, end).await.is_err() {
-            panic!("not everything has ended:\n{}", ask(&place.data(), OPEN).await);
-        }
+        let ended = timeout(ENDING, end).await.is_ok();
+        let open = if ended { String::new() } else { ask(&place.data(), OPEN).await };
+        assert!(ended, "not everything has ended:\n{open}");
         let account = Account::of(&load.ledger, &mut client).await;
         drop(client);
         node.stop(&place).await;
