@@ -1,9 +1,11 @@
 //! One operation, whatever its binding: the use case is called and its result is made an answer.
 
-use baton_core::model::TaskObject;
+use baton_core::model::{AgentCard, TaskObject, TaskPushNotificationConfig};
 use baton_wire::fault::{Fault, Kind};
 use baton_wire::request::{Call, ListTasksRequest, SendMessageRequest};
-use baton_wire::response::{ListTasksResponse, SendMessageResponse};
+use baton_wire::response::{
+    Empty, ListTaskPushNotificationConfigsResponse, ListTasksResponse, SendMessageResponse,
+};
 use http::HeaderMap;
 use serde::{Serialize, Serializer};
 
@@ -28,6 +30,10 @@ pub enum Answer {
     Sent(SendMessageResponse),
     Task(Box<TaskObject>),
     Page(ListTasksResponse),
+    PushConfig(Box<TaskPushNotificationConfig>),
+    PushConfigs(ListTaskPushNotificationConfigsResponse),
+    Deleted,
+    ExtendedCard(Box<AgentCard>),
     Stream(Box<Follow>),
 }
 
@@ -38,6 +44,10 @@ impl Serialize for Answer {
             Self::Sent(sent) => sent.serialize(serializer),
             Self::Task(task) => task.serialize(serializer),
             Self::Page(page) => page.serialize(serializer),
+            Self::PushConfig(config) => config.serialize(serializer),
+            Self::PushConfigs(configs) => configs.serialize(serializer),
+            Self::Deleted => Empty {}.serialize(serializer),
+            Self::ExtendedCard(card) => card.serialize(serializer),
             Self::Stream(_) => serializer.serialize_unit(),
         }
     }
