@@ -217,7 +217,8 @@ pub trait Tasks: Send + Sync + 'static {
     /// One page of every owner's tasks, newest created first; a position's time is the task's creation.
     async fn list_all(&self, query: ListAllQuery) -> Result<Page, Error>;
 
-    /// Up to `most` events of a task after sequence number `after`, in order.
+    /// Up to `most` events of a task after sequence number `after`, in order; fewer where they hold much content, and none
+    /// only where there are no more.
     async fn events(&self, id: TaskId, after: u64, most: usize) -> Result<Vec<Arc<Event>>, Error>;
 
     /// Every attempt at a task, in order; empty where there is no such task.

@@ -10,6 +10,9 @@ use tokio::sync::Semaphore;
 use super::{open, rows};
 use crate::{Content, Error};
 
+/// Bytes of content after which a read of events ends early: a reader that is behind comes again.
+const EVENT_BYTES: usize = 4 * 1024 * 1024;
+
 /// Connections that read at the same time.
 const READERS: usize = 4;
 
@@ -130,9 +133,15 @@ pub fn events(
     most: usize,
 ) -> Result<Vec<Arc<Event>>, Error> {
     let sql = LIST_EVENTS.replace("{}", rows::EVENT);
-    let events = db
-        .prepare_cached(&sql)?
-        .query_map(params![id.as_bytes(), after, most], |row| rows::event(row).map(Arc::new))?
-        .collect::<Result<_, _>>()?;
+    let mut statement = db.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![id.as_bytes(), after, most])?;
+    let (mut events, mut bytes) = (Vec::new(), 0);
+    while bytes < EVENT_BYTES
+        && let Some(row) = rows.next()?
+    {
+        let event = rows::event(row)?;
+        bytes += event.body.weight();
+        events.push(Arc::new(event));
+    }
     Ok(events)
 }

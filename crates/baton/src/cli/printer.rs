@@ -6,6 +6,7 @@ use std::io;
 use baton_core::model::{Artifact, Content, Message, Part, StreamResponse, TaskState, TaskStatus};
 
 use super::output;
+use super::save::Saver;
 
 /// One conversation on the two streams.
 #[derive(Debug, Default)]
@@ -13,6 +14,7 @@ pub struct Printer {
     json: bool,
     /// Somebody at the terminal is asked: questions belong there, not into the result.
     asks: bool,
+    saver: Option<Saver>,
     artifacts: HashMap<String, Shown>,
     /// Something of the result was written, and whether its last line is whole.
     written: bool,
@@ -29,11 +31,14 @@ struct Shown {
 }
 
 impl Printer {
-    pub fn new(json: bool, asks: bool) -> Self {
-        Self { json, asks, ..Self::default() }
+    pub fn new(json: bool, asks: bool, saver: Option<Saver>) -> Self {
+        Self { json, asks, saver, ..Self::default() }
     }
 
     pub fn show(&mut self, response: &StreamResponse) -> io::Result<()> {
+        if let Some(saver) = &mut self.saver {
+            saver.take(response)?;
+        }
         if self.json {
             return output::json(response);
         }
@@ -51,8 +56,20 @@ impl Printer {
             }
             StreamResponse::ArtifactUpdate(update) if update.append => self.piece(&update.artifact),
             StreamResponse::ArtifactUpdate(update) => self.whole(&update.artifact),
-            StreamResponse::Message(message) => self.result(&spell(&message.parts)),
+            StreamResponse::Message(message) => {
+                self.note_files(&message.parts, 0);
+                self.result(&spell(&message.parts))
+            }
         }
+    }
+
+    /// Says which files were kept, once nothing comes any more.
+    pub fn close(&mut self) -> io::Result<()> {
+        self.finish()?;
+        if let Some(saver) = self.saver.take() {
+            saver.finish();
+        }
+        Ok(())
     }
 
     /// Ends a line that is not whole.
@@ -79,7 +96,7 @@ impl Printer {
             output::note("the agent began this result again");
             self.finish()?;
         }
-        note_files(&artifact.parts, files);
+        self.note_files(&artifact.parts, files);
         self.result(&rest)
     }
 
@@ -89,8 +106,20 @@ impl Printer {
         let shown = self.artifacts.entry(artifact.artifact_id.clone()).or_default();
         shown.text.push_str(&text);
         shown.files += files(&artifact.parts).count();
-        note_files(&artifact.parts, 0);
+        self.note_files(&artifact.parts, 0);
         self.result(&text)
+    }
+
+    /// Files are not written between text.
+    fn note_files(&self, parts: &[Part], known: usize) {
+        if self.saver.is_some() {
+            return;
+        }
+        for (part, bytes) in files(parts).skip(known) {
+            let name = part.filename.as_deref().unwrap_or("without a name");
+            let media = part.media_type.as_deref().unwrap_or("application/octet-stream");
+            output::note(&format!("file {name} ({media}, {bytes} bytes): --save DIR keeps it"));
+        }
     }
 
     fn result(&mut self, text: &str) -> io::Result<()> {
@@ -157,18 +186,9 @@ fn spell(parts: &[Part]) -> String {
 
 fn files(parts: &[Part]) -> impl Iterator<Item = (&Part, usize)> {
     parts.iter().filter_map(|part| match &part.content {
-        Content::Raw(base64) => Some((part, base64.decode().len())),
+        Content::Raw(base64) => Some((part, base64.decoded_len())),
         Content::Text(_) | Content::Url(_) | Content::Data(_) | Content::Missing => None,
     })
-}
-
-/// Files are not written between text; they are in the JSON.
-fn note_files(parts: &[Part], known: usize) {
-    for (part, bytes) in files(parts).skip(known) {
-        let name = part.filename.as_deref().unwrap_or("without a name");
-        let media = part.media_type.as_deref().unwrap_or("application/octet-stream");
-        output::note(&format!("file {name} ({media}, {bytes} bytes): --json shows its content"));
-    }
 }
 
 /// A state as people say it.

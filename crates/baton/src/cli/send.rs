@@ -6,6 +6,7 @@ use super::access::Access;
 use super::follow::Until;
 use super::message::MessageArgs;
 use super::remote::Remote;
+use super::save::SaveArgs;
 use super::talk::{Manner, Talk};
 use super::{Exit, Failure, Global};
 use crate::config::parse_duration;
@@ -30,6 +31,8 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     timeout: Option<Duration>,
     #[command(flatten)]
+    save: SaveArgs,
+    #[command(flatten)]
     access: Access,
 }
 
@@ -38,6 +41,7 @@ pub async fn run(global: &Global, args: Args) -> Result<Exit, Failure> {
     message.context_id = args.context;
     message.task_id = args.task;
     let remote = Remote::agent(&args.url, &args.access).await?;
-    let manner = Manner { json: global.json, detached: args.detached, timeout: args.timeout };
-    Talk::new(&remote, Until::Settled, manner).say(message).await
+    let manner =
+        Manner { json: global.json, detached: args.detached, timeout: args.timeout, save: args.save };
+    Talk::new(&remote, Until::Settled, manner)?.say(message).await
 }

@@ -15,16 +15,18 @@ use super::message::of_text;
 use super::output;
 use super::printer::Printer;
 use super::remote::{Remote, request};
+use super::save::SaveArgs;
 use super::{Exit, Failure};
 
 /// How a conversation is to be had.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Manner {
     pub json: bool,
     /// Say it and go: the answer is the task as it begins.
     pub detached: bool,
     /// After this the task is left to itself.
     pub timeout: Option<Duration>,
+    pub save: SaveArgs,
 }
 
 /// A conversation under way.
@@ -52,16 +54,16 @@ enum Next {
 }
 
 impl<'a> Talk<'a> {
-    pub fn new(remote: &'a Remote, until: Until, manner: Manner) -> Self {
+    pub fn new(remote: &'a Remote, until: Until, manner: Manner) -> io::Result<Self> {
         let asks = until == Until::Settled && !manner.json && io::stdin().is_terminal();
-        Self {
+        Ok(Self {
             remote,
-            manner,
             asks,
             deadline: manner.timeout.map(|timeout| Instant::now() + timeout),
-            printer: Printer::new(manner.json, asks),
+            printer: Printer::new(manner.json, asks, manner.save.saver()?),
+            manner,
             follow: Follow::new(remote, until),
-        }
+        })
     }
 
     /// Says something to the agent, in a new task or in the one that the message names.
@@ -191,7 +193,7 @@ impl<'a> Talk<'a> {
 
     /// Says what is left open, and how it went.
     fn close(mut self, rest: &Rest) -> Result<Exit, Failure> {
-        self.printer.finish()?;
+        self.printer.close()?;
         let state = self.follow.state;
         let open = !self.follow.replied && !state.is_terminal();
         if let Some(id) = self.follow.task_id.as_deref().filter(|_| open) {

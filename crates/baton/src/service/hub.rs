@@ -12,6 +12,9 @@ use tokio::sync::Notify;
 /// Events of a watched task that stay in memory; a reader that is further behind goes to the store.
 const TAIL: usize = 256;
 
+/// Bytes of content in those events, about: a file that streams past is not kept for those who have seen it.
+const TAIL_BYTES: usize = 4 * 1024 * 1024;
+
 /// The meeting place of commits and those who wait for them.
 #[derive(Debug, Default)]
 pub struct Hub {
@@ -38,6 +41,8 @@ struct Seen {
     commits: u64,
     newest: Option<Known>,
     tail: VecDeque<Arc<Event>>,
+    /// Of the tail.
+    bytes: usize,
 }
 
 /// One who watches a task. The last to go takes the task's channel along.
@@ -110,9 +115,15 @@ impl Channel {
         let mut seen = lock(&self.seen);
         seen.commits += 1;
         seen.newest = Some(commit.known.clone());
-        seen.tail.extend(commit.events.iter().cloned());
-        let extra = seen.tail.len().saturating_sub(TAIL);
-        seen.tail.drain(..extra);
+        for event in &commit.events {
+            seen.bytes += event.body.weight();
+            seen.tail.push_back(Arc::clone(event));
+        }
+        // The newest stays, however large: whoever waits for it is woken now.
+        while seen.tail.len() > TAIL || (seen.bytes > TAIL_BYTES && seen.tail.len() > 1) {
+            let oldest = seen.tail.pop_front();
+            seen.bytes -= oldest.map_or(0, |event| event.body.weight());
+        }
         drop(seen);
         self.changed.notify_waiters();
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::cli::follow::Until;
 use crate::cli::message::MessageArgs;
 use crate::cli::remote::{Remote, RemoteArgs};
+use crate::cli::save::SaveArgs;
 use crate::cli::talk::{Manner, Talk};
 use crate::cli::{Exit, Failure, Global};
 use crate::config::parse_duration;
@@ -23,6 +24,8 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     timeout: Option<Duration>,
     #[command(flatten)]
+    save: SaveArgs,
+    #[command(flatten)]
     remote: RemoteArgs,
 }
 
@@ -30,6 +33,7 @@ pub async fn run(global: &Global, args: Args) -> Result<Exit, Failure> {
     let mut message = args.message.build()?;
     message.task_id = Some(args.id);
     let remote = Remote::connect(global, &args.remote).await?;
-    let manner = Manner { json: global.json, detached: args.detached, timeout: args.timeout };
-    Talk::new(&remote, Until::Settled, manner).say(message).await
+    let manner =
+        Manner { json: global.json, detached: args.detached, timeout: args.timeout, save: args.save };
+    Talk::new(&remote, Until::Settled, manner)?.say(message).await
 }

@@ -5,6 +5,7 @@ use baton_core::model::StreamResponse;
 use crate::cli::node::{Shown, segment, typed};
 use crate::cli::printer::Printer;
 use crate::cli::remote::{Remote, RemoteArgs};
+use crate::cli::save::SaveArgs;
 use crate::cli::{Exit, Failure, Global, output};
 
 #[derive(Debug, clap::Args)]
@@ -15,6 +16,8 @@ pub struct Args {
     /// Messages of the history to show, the newest
     #[arg(long, value_name = "N", requires = "url")]
     history: Option<i32>,
+    #[command(flatten)]
+    save: SaveArgs,
     #[command(flatten)]
     remote: RemoteArgs,
 }
@@ -41,11 +44,19 @@ pub async fn run(global: &Global, args: Args) -> Result<Exit, Failure> {
             task
         }
     };
-    if !global.json {
-        let mut printer = Printer::new(false, false);
-        printer.show(&StreamResponse::Task(task))?;
-        printer.finish()?;
+    let mut saver = args.save.saver()?;
+    let task = StreamResponse::Task(task);
+    if global.json {
+        // Printed as it came, above.
+        if let Some(saver) = &mut saver {
+            saver.take(&task)?;
+            saver.finish();
+        }
+        return Ok(Exit::Done);
     }
+    let mut printer = Printer::new(false, false, saver);
+    printer.show(&task)?;
+    printer.close()?;
     Ok(Exit::Done)
 }
 

@@ -103,6 +103,12 @@ pub fn no_child(agent: &AgentName, error: &SpawnError) -> Fact {
     failed(Reason::Crashed, "The node could not start the agent.", "", true)
 }
 
+/// What is said when the files of a message cannot be laid out for the child: another try may find room.
+pub fn no_files(agent: &AgentName, error: &std::io::Error) -> Fact {
+    tracing::error!(agent = %agent, error = %error, "cannot write files for an agent");
+    failed(Reason::Crashed, "The node could not hand the files to the agent.", "", true)
+}
+
 fn failed(reason: Reason, words: &str, tail: &str, retryable: bool) -> Fact {
     let text = if tail.is_empty() { words.to_owned() } else { format!("{words}\n{tail}") };
     Fact::Fail { reason, message: Some(Message::text(Role::Agent, "", text)), retryable }

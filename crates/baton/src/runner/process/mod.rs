@@ -23,6 +23,8 @@ pub mod settings;
 
 mod environ;
 
+mod files;
+
 mod stdio;
 
 mod ending;

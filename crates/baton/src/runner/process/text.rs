@@ -1,6 +1,6 @@
 //! The `text` protocol: the message goes in, the artifact comes out, the exit status decides.
 
-use baton_core::model::{Artifact, Part, Role};
+use baton_core::model::{Artifact, Message, Part, Role};
 use baton_core::task::Chunk;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdout;
@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::child::{Child, Spawner};
 use super::ending::Ending;
 use super::exit::How;
+use super::files::{self, Files};
 use super::ladder::Rung;
 use super::outbox::Outbox;
 use super::settings::Settings;
@@ -28,11 +29,28 @@ pub async fn run(settings: &Settings, spawner: &Spawner, job: Job, watchdog: Wat
     let mut outbox = Outbox::new(job.reporter.clone());
     let mut spec = settings.spec.clone();
     spec.env.extend(environ::of_task(&job));
+    let files = match newest(&job) {
+        Some(message) => Files::of(message, spec.user.as_deref()).await,
+        None => Ok(None),
+    };
+    // Kept until the child is gone.
+    let files = match files {
+        Ok(files) => files,
+        Err(error) => return outbox.finish(ending::no_files(&job.agent, &error)).await,
+    };
+    let folder = files.as_ref().map(|files| files.folder().to_string_lossy().into_owned());
+    spec.env.extend(folder.map(|folder| (files::VARIABLE.to_owned(), folder)));
     let child = match spawner.spawn(&spec) {
         Ok(child) => child,
         Err(error) => return outbox.finish(ending::no_child(&job.agent, &error)).await,
     };
     Attempt::new(job, child, outbox, watchdog).run().await;
+    drop(files);
+}
+
+/// The user's newest message: what is to be done.
+fn newest(job: &Job) -> Option<&Message> {
+    job.history.iter().rev().find(|message| message.role == Role::User).map(|message| &**message)
 }
 
 struct Attempt {
@@ -52,9 +70,8 @@ struct Attempt {
 impl Attempt {
     fn new(job: Job, mut child: Child, outbox: Outbox, watchdog: Watchdog) -> Self {
         let mut stdin = Stdin::new(child.stdin.take());
-        let newest = job.history.iter().rev().find(|message| message.role == Role::User);
         stdin.queue(|out| {
-            if let Some(message) = newest {
+            if let Some(message) = newest(&job) {
                 out.extend_from_slice(message.joined_text().as_bytes());
             }
         });

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use baton::runner::process::settings::Protocol;
 use baton::runner::{Fact, Refused, Signal};
-use baton_core::model::{Message, Part, Role};
+use baton_core::json::Json;
+use baton_core::model::{Base64, Content, Message, Part, Role};
 use baton_core::task::Reason;
 
 use super::{Agent, Order, failure, is_artifact, settings, soon, user, written};
@@ -33,6 +34,36 @@ async fn an_empty_answer_makes_no_artifact() {
 async fn the_child_knows_its_task() {
     let facts = agent("echo $BATON_AGENT $BATON_CONTEXT_ID $BATON_ATTEMPT ${#BATON_TASK_ID}").say("x").await;
     assert_eq!(written(&facts), "agent c 1 36\n");
+}
+
+#[tokio::test]
+async fn files_lie_in_a_folder_while_the_child_runs() {
+    let script = "cd \"$BATON_FILES\" && echo \"$PWD\" && stat -c %a . && for f in *; do echo \"$f: $(cat \"$f\")\"; done";
+    let agent = agent(script);
+    let mut message = user("what is this?");
+    let part = |content, filename: Option<&str>| Part {
+        content,
+        filename: filename.map(str::to_owned),
+        ..Part::text("")
+    };
+    message.parts.extend([
+        part(Content::Raw(Base64::encode(b"bytes")), Some("../../etc/a.bin")),
+        part(Content::Data(Json::parse("{\"n\": 3.0}").unwrap()), None),
+        part(Content::Url("https://example.com/x".to_owned()), Some("x.pdf")),
+        part(Content::Raw(Base64::encode(b"more")), None),
+    ]);
+    let facts = agent.run(Order { history: vec![message], ..Order::default() }).await;
+    let said = written(&facts);
+    let (folder, rest) = said.split_once('\n').unwrap();
+    let expected =
+        "700\n2-a.bin: bytes\n3-data.json: {\"n\":3.0}\n4-x.pdf.url: https://example.com/x\n5-file: more\n";
+    assert_eq!(rest, expected);
+    assert!(!std::path::Path::new(folder).exists(), "{folder} goes with the child");
+}
+
+#[tokio::test]
+async fn a_message_of_text_needs_no_folder() {
+    assert_eq!(written(&agent("echo ${BATON_FILES-none}").say("x").await), "none\n");
 }
 
 #[tokio::test]
