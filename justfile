@@ -34,15 +34,15 @@ chaos *ARGS:
     cargo build --release
     ./conformance/chaos {{ARGS}}
 
-# A node with the agent that the public conformance kit expects.
-tck-serve PORT="8430":
+# A node with the agent that the public conformance kit expects, in one of its profiles.
+tck-serve PORT="8430" PROFILE="everything":
     cargo build --release
-    ./conformance/serve {{PORT}}
+    ./conformance/serve {{PORT}} {{PROFILE}}
 
-# Runs a checkout of the conformance kit (branch 1.0-dev) against such a node.
-tck DIR:
+# Runs a checkout of the conformance kit (branch 1.0-dev) against such nodes, one for each profile.
+tck DIR *PROFILES:
     cargo build --release
-    ./conformance/tck {{DIR}}
+    ./conformance/tck {{DIR}} {{PROFILES}}
 
 # The transition matrix and the other snapshots, written anew. Look at the difference before you commit it.
 gen:

@@ -5,6 +5,7 @@
 //! `baton-wire`.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+pub mod canonical;
 pub mod ident;
 pub mod json;
 pub mod limits;

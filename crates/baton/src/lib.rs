@@ -9,6 +9,7 @@ pub mod clock;
 pub mod config;
 pub mod crash;
 pub mod federation;
+pub mod keys;
 pub mod net;
 pub mod runner;
 pub mod server;

@@ -14,10 +14,12 @@ use tracing::{error, info};
 
 use crate::access::{Authenticator, DevGuard};
 use crate::bindings::Doors;
-use crate::bindings::a2a::Cards;
+use crate::bindings::a2a;
 use crate::clock::Clock;
 use crate::config::settings::{self, Agent, Listen, Runner, Settings};
 use crate::crash;
+use crate::federation::signature::Signer;
+use crate::keys::{self, Keys};
 use crate::net::{Bound, HttpListener, OperatorListener, TlsListener, UnixListener};
 use crate::runner::process;
 use crate::runner::process::child::Spawner;
@@ -25,6 +27,7 @@ use crate::runner::process::spec::{Limits, Spec};
 use crate::service::Service;
 use crate::service::agents::Agents;
 use crate::service::hub::Hub;
+use crate::service::manifest::{Environment, Site};
 use crate::worker::dispatcher::{Dispatcher, LaneSettings};
 use crate::worker::{pruner, reaper};
 
@@ -45,6 +48,8 @@ pub enum Error {
     Store(#[from] OpenError),
     #[error("cannot read the store: {0}")]
     Recovery(baton_store::Error),
+    #[error(transparent)]
+    Keys(#[from] keys::Error),
     #[error("cannot listen on {on}: {source}")]
     Listen { on: String, source: io::Error },
 }
@@ -84,22 +89,25 @@ impl Node {
         if lapsed > 0 {
             info!(attempts = lapsed, "ended the attempts of an earlier run; their tasks are tried again");
         }
+        let (bound, socket) = bind(&settings).await?;
+        let urls: Vec<String> = bound.iter().filter_map(Bound::url).collect();
+        let site = Arc::new(site(&settings, &urls));
+        let keys = Arc::new(Keys::open(&settings.node.data_dir)?);
         let service = Service {
             store,
             hub,
             agents: Arc::new(Agents::default()),
+            signer: Arc::new(Signer::new(Arc::clone(&keys), &site.base)),
+            site,
+            keys,
             dispatcher,
             clock,
             limits: Arc::new(RwLock::new(Arc::new(settings.limits.clone()))),
             draining: CancellationToken::new(),
             revocations: tokio::sync::watch::Sender::default(),
         };
-        let (bound, socket) = bind(&settings).await?;
-        let urls: Vec<String> = bound.iter().filter_map(Bound::url).collect();
-        let base = settings.node.public_url.clone().or_else(|| urls.first().cloned());
-        let cards = Cards::new(base.unwrap_or_else(|| "http://localhost".to_owned()), settings.node.dev);
         let authenticator = Authenticator::new(Arc::clone(&service.store), settings.node.dev);
-        let doors = Doors::new(service.clone(), authenticator, DevGuard::new(settings.node.dev), cards);
+        let doors = Doors::new(service.clone(), authenticator, DevGuard::new(settings.node.dev));
         let dev = settings.node.dev;
         add_agents(&service, settings, lane);
         let stop = CancellationToken::new();
@@ -155,6 +163,21 @@ impl Node {
             Ok(Err(why)) => error!(error = %why, "a listener failed"),
             Err(why) => error!(error = %why, "a listener failed"),
         }
+    }
+}
+
+/// What is the same for all agents.
+fn site(settings: &Settings, urls: &[String]) -> Site {
+    let base = settings.node.public_url.clone().or_else(|| urls.first().cloned());
+    let machine = rustix::system::uname();
+    Site {
+        base: base.unwrap_or_else(|| "http://localhost".to_owned()),
+        dev: settings.node.dev,
+        served: a2a::SERVED.to_vec(),
+        environment: Environment {
+            node: machine.nodename().to_string_lossy().into_owned(),
+            os: std::env::consts::OS.to_owned(),
+        },
     }
 }
 

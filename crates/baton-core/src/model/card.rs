@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::SecurityScheme;
 use super::lenient::{boolean, default_on_null, nonempty};
-use crate::json::{Json, Object};
+use crate::json::Object;
 
 /// An agent's card. Members are in the order of the definition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,13 +31,13 @@ pub struct AgentCard {
     pub documentation_url: Option<String>,
     #[serde(deserialize_with = "default_on_null")]
     pub capabilities: AgentCapabilities,
-    /// By name; the schemes themselves are carried as they are.
+    /// By name.
     #[serde(
         alias = "security_schemes",
         deserialize_with = "default_on_null",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
-    pub security_schemes: BTreeMap<String, Json>,
+    pub security_schemes: BTreeMap<String, SecurityScheme>,
     #[serde(
         alias = "security_requirements",
         deserialize_with = "default_on_null",
@@ -50,7 +51,7 @@ pub struct AgentCard {
     #[serde(deserialize_with = "default_on_null")]
     pub skills: Vec<AgentSkill>,
     #[serde(deserialize_with = "default_on_null", skip_serializing_if = "Vec::is_empty")]
-    pub signatures: Vec<Json>,
+    pub signatures: Vec<AgentCardSignature>,
     #[serde(alias = "icon_url", deserialize_with = "nonempty", skip_serializing_if = "Option::is_none")]
     pub icon_url: Option<String>,
 }
@@ -152,4 +153,19 @@ pub struct SecurityRequirement {
 pub struct StringList {
     #[serde(deserialize_with = "default_on_null", skip_serializing_if = "Vec::is_empty")]
     pub list: Vec<String>,
+}
+
+/// A JSON Web Signature of the card's canonical form, taken apart (§8.4.2).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentCardSignature {
+    /// The protected header, base64url.
+    #[serde(deserialize_with = "default_on_null")]
+    pub protected: String,
+    /// Base64url.
+    #[serde(deserialize_with = "default_on_null")]
+    pub signature: String,
+    /// The unprotected header.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<Object>,
 }

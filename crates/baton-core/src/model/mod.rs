@@ -6,10 +6,12 @@
 
 mod artifact;
 mod card;
+mod filename;
 mod lenient;
 mod message;
 mod part;
 mod push;
+mod security;
 mod stream;
 mod task;
 #[cfg(test)]
@@ -17,13 +19,19 @@ mod tests;
 
 pub use artifact::{Artifact, ArtifactUpdate};
 pub use card::{
-    AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentProvider, AgentSkill,
-    SecurityRequirement, StringList,
+    AgentCapabilities, AgentCard, AgentCardSignature, AgentExtension, AgentInterface, AgentProvider,
+    AgentSkill, SecurityRequirement, StringList,
 };
+pub use filename::safe_name;
 pub use lenient::{boolean, default_on_null, integer, nonempty, object, optional_integer};
 pub use message::{Message, Role};
 pub use part::{Base64, Content, Part};
 pub use push::{AuthenticationInfo, TaskPushNotificationConfig};
+pub use security::{
+    ApiKeySecurityScheme, AuthorizationCodeOAuthFlow, DeviceCodeOAuthFlow, HttpAuthSecurityScheme,
+    ImplicitOAuthFlow, MutualTlsSecurityScheme, OAuth2SecurityScheme, OAuthFlows,
+    OpenIdConnectSecurityScheme, SecurityScheme, TokenOAuthFlow,
+};
 pub use stream::StreamResponse;
 pub use task::{StatusUpdate, TaskObject, TaskState, TaskStatus};
 

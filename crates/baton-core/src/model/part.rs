@@ -85,6 +85,9 @@ const LENIENT: GeneralPurposeConfig =
 const ANY_STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const ANY_URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
+/// Characters of a piece: whole groups of four, so that each can be read by itself.
+const PIECE: usize = 64 * 1024;
+
 impl Base64 {
     pub fn encode(bytes: &[u8]) -> Self {
         Self(BASE64_STANDARD.encode(bytes))
@@ -102,6 +105,23 @@ impl Base64 {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// How many bytes it is.
+    pub const fn decoded_len(&self) -> usize {
+        let text = self.0.as_bytes();
+        let (mut padding, mut at) = (0, text.len());
+        while at > 0 && text[at - 1] == b'=' {
+            padding += 1;
+            at -= 1;
+        }
+        text.len() / 4 * 3 - padding
+    }
+
+    /// The bytes, a piece at a time: a large file is not held a second time.
+    pub fn pieces(&self) -> impl Iterator<Item = Vec<u8>> {
+        let decode = |piece| BASE64_STANDARD.decode(piece).expect("checked when it was read");
+        self.0.as_bytes().chunks(PIECE).map(decode)
     }
 
     /// The bytes themselves.

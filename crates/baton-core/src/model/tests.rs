@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{
-    AgentCard, Artifact, ArtifactUpdate, Content, Message, Part, Role, StatusUpdate, TaskObject, TaskState,
-    TaskStatus,
+    AgentCard, Artifact, ArtifactUpdate, Base64, Content, Message, Part, Role, StatusUpdate, TaskObject,
+    TaskState, TaskStatus,
 };
 use crate::limits::{ID_BYTES, MESSAGE_PARTS};
 
@@ -122,12 +122,23 @@ fn white_space_in_data_is_not_kept_and_its_texts_are() {
 }
 
 #[test]
+fn base64_comes_in_pieces() {
+    for length in [0, 1, 2, 3, 49_151, 49_152, 49_153, 100_000] {
+        let bytes: Vec<u8> = (0..length).map(|n: u32| n.to_le_bytes()[0]).collect();
+        let base64 = Base64::encode(&bytes);
+        assert_eq!(base64.pieces().collect::<Vec<_>>().concat(), bytes);
+        assert_eq!(base64.decoded_len(), bytes.len());
+    }
+}
+
+#[test]
 fn base64_is_read_in_both_alphabets_and_written_in_one() {
     for spelling in ["+/8=", "+/8", "-_8=", "-_8"] {
         let part: Part = read(&format!(r#"{{"raw":"{spelling}"}}"#));
         assert_eq!(write(&part), r#"{"raw":"+/8="}"#, "{spelling}");
         let Content::Raw(base64) = part.content else { panic!("{part:?}") };
         assert_eq!(base64.decode(), [0xfb, 0xff]);
+        assert_eq!(base64.decoded_len(), 2);
     }
     for wrong in ["a", "a===", "=", "AA=A", "A A=", "AB==", "+_8=", "ä"] {
         assert!(refused::<Part>(&format!(r#"{{"raw":"{wrong}"}}"#)).contains("not base64"), "{wrong}");

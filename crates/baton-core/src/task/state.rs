@@ -93,6 +93,9 @@ pub struct Request {
     pub accepted_output_modes: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Object>,
+    /// URIs of the extensions that were activated and concern the agent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<String>,
 }
 
 /// Where a task stands (DESIGN §3).

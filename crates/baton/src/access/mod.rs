@@ -69,6 +69,14 @@ impl Caller {
         }
     }
 
+    /// Whether this is a name of the caller's grant: its id or its label.
+    pub fn is_named(&self, name: &str) -> bool {
+        match &self.rights {
+            Rights::Local => name == LOCAL,
+            Rights::Grant(grant) => *grant.id == *name || grant.label == name,
+        }
+    }
+
     pub const fn is_local(&self) -> bool {
         matches!(self.rights, Rights::Local)
     }

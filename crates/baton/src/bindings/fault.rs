@@ -31,7 +31,8 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
         Error::Forbidden(what) => {
             Fault::new(Kind::PermissionDenied).with_message(format!("The grant does not allow this: {what}"))
         }
-        Error::ContentType(text) => Fault::new(Kind::ContentTypeNotSupported).with_message(sentence(text)),
+        Error::ContentType(text) => Fault::new(Kind::ContentTypeNotSupported).with_message(sentence(&text)),
+        Error::NoExtendedCard => Fault::new(Kind::ExtendedAgentCardNotConfigured),
         Error::TooManyStreams => {
             Fault::new(Kind::RateLimited).with_message("Too many open streams; close some first")
         }
@@ -55,7 +56,7 @@ impl From<Foreign> for Error {
             Foreign::Host | Foreign::Origin => {
                 Self::Forbidden("dev mode takes requests of this machine's programs only, not of web pages")
             }
-            Foreign::ContentType => Self::ContentType("the body is sent as application/json"),
+            Foreign::ContentType => Self::ContentType("the body is sent as application/json".into()),
         }
     }
 }

@@ -6,6 +6,7 @@ mod body;
 mod fault;
 mod gate;
 pub mod health;
+mod jwks;
 mod media;
 mod sse;
 
@@ -29,18 +30,12 @@ use sse::Streams;
 pub struct Doors {
     pub service: Service,
     pub gate: Gate,
-    pub cards: Arc<a2a::Cards>,
     streams: Arc<Streams>,
 }
 
 impl Doors {
-    pub fn new(service: Service, authenticator: Authenticator, guard: DevGuard, cards: a2a::Cards) -> Self {
-        Self {
-            service,
-            gate: Gate::new(authenticator, guard),
-            cards: Arc::new(cards),
-            streams: Arc::default(),
-        }
+    pub fn new(service: Service, authenticator: Authenticator, guard: DevGuard) -> Self {
+        Self { service, gate: Gate::new(authenticator, guard), streams: Arc::default() }
     }
 
     /// A place for one more stream of this caller, where the operation is one: taken before anything is written.
@@ -55,6 +50,7 @@ impl Doors {
             .merge(a2a::router())
             .merge(admin::router())
             .merge(health::router())
+            .merge(jwks::router())
             .fallback(elsewhere)
             .method_not_allowed_fallback(not_allowed)
             .with_state(self)

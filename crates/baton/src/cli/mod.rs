@@ -16,6 +16,7 @@ mod remote;
 mod follow;
 mod output;
 mod printer;
+mod save;
 mod talk;
 
 mod agents;

@@ -76,7 +76,7 @@ fn greet(node: &Node) {
     }
     let _ = writeln!(out, "The operator's socket is {}", node.socket.display());
     if let Some(agent) = node.service.agents.find_default() {
-        let url = node.doors.cards.url(agent.name());
+        let url = node.service.site.url(agent.name());
         let token = if node.is_dev() { "" } else { " -H 'Authorization: Bearer TOKEN'" };
         let _ = write!(
             out,

@@ -35,6 +35,12 @@ fn what_is_understood_and_what_is_not() {
         "baton task watch t --node http://x --token t",
         "baton task answer t --url http://x yes please",
         "baton grants create --label 'for me' --agent a --agent b,c --verbs send,read,cancel --json",
+        "baton agents show reviewer --json",
+        "baton agents --node http://x",
+        "baton card sign card.json --key k.pem --kid k --jku https://x/jwks.json",
+        "baton card verify http://x --jwks a --jwks b --key c",
+        "baton card keys new --alg EdDSA --kid k",
+        "baton card keys retire k --data-dir d",
         "baton completions bash",
         "baton init --force",
     ] {
@@ -50,6 +56,8 @@ fn what_is_understood_and_what_is_not() {
         "baton task list --page-size 101",
         "baton grants create --label x",
         "baton send http://x a --token t --token-file f",
+        "baton card sign card.json --kid k",
+        "baton card keys new --alg HS256",
         "baton completions tcsh",
     ] {
         assert!(parse(line).is_err(), "{line}");

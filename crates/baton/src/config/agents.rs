@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use baton_core::ident::AgentName;
 use baton_core::limits::{ANSWER_WITHIN, ATTEMPTS, BACKOFF};
-use baton_core::model::{AgentProvider, AgentSkill};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::card::{self, Card, Extension, Provider, Skill};
 use super::error::Problem;
 use super::node::public_url;
 use super::runner::{self, Lookup, Retry, Runner};
@@ -18,16 +18,18 @@ use super::value::Span;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Agent {
-    title: Option<String>,
-    description: Option<String>,
-    version: Option<String>,
+    title: Option<Spanned<String>>,
+    description: Option<Spanned<String>>,
+    version: Option<Spanned<String>>,
     publish: bool,
+    card: Card,
     skills: Vec<Skill>,
+    extensions: Vec<Extension>,
     provider: Option<Provider>,
     documentation_url: Option<Spanned<String>>,
     icon_url: Option<Spanned<String>>,
-    input_modes: Option<Vec<String>>,
-    output_modes: Option<Vec<String>>,
+    input_modes: Option<Spanned<Vec<Spanned<String>>>>,
+    output_modes: Option<Spanned<Vec<Spanned<String>>>>,
     runner: Option<Spanned<Runner>>,
     retry: Option<Spanned<Retry>>,
     max_attempts: Option<Spanned<u32>>,
@@ -35,35 +37,21 @@ pub struct Agent {
     answer_within: Option<Spanned<Span>>,
     replies: bool,
     streaming: Option<bool>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Skill {
-    id: String,
-    name: String,
-    description: String,
-    tags: Vec<String>,
-    #[serde(default)]
-    examples: Vec<String>,
-    #[serde(default)]
-    input_modes: Vec<String>,
-    #[serde(default)]
-    output_modes: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Provider {
-    organization: String,
-    url: String,
+    push: Option<bool>,
+    extended_card: Option<bool>,
 }
 
 /// Most attempts at one task that a file may ask for: with the backoff at its limit they take a day.
 const ATTEMPTS_MAX: u32 = 100;
 
 impl Agent {
-    pub(super) fn resolve(self, name: AgentName, environment: Lookup) -> Result<settings::Agent, Problem> {
+    /// `cards`: what is said for all agents.
+    pub(super) fn resolve(
+        self,
+        name: AgentName,
+        cards: Card,
+        environment: Lookup,
+    ) -> Result<settings::Agent, Problem> {
         let Some(runner) = self.runner else {
             let what = format!(
                 "agent `{name}` has no runner; add for example runner = {{ kind = \"process\", command = [\"./{name}.sh\"] }}"
@@ -75,33 +63,37 @@ impl Agent {
         let retry = retry(self.retry.as_ref(), runner.retry)?;
         let runner = runner.resolve(environment).map_err(|problem| problem.or_at(at))?;
         let mut agent = plain(name, runner);
-        agent.title = self.title.unwrap_or(agent.title);
-        agent.description = self.description.unwrap_or(agent.description);
-        agent.version = self.version.unwrap_or(agent.version);
+        let said = |key, text: Option<Spanned<String>>| text.map(|text| card::said(key, text)).transpose();
+        agent.title = said("title", self.title)?.unwrap_or(agent.title);
+        agent.description = said("description", self.description)?.unwrap_or(agent.description);
+        agent.version = said("version", self.version)?.unwrap_or(agent.version);
         agent.publish = self.publish;
-        if !self.skills.is_empty() {
-            agent.skills = self.skills.into_iter().map(Skill::resolve).collect();
-        }
-        agent.provider =
-            self.provider.map(|Provider { organization, url }| AgentProvider { url, organization });
+        agent.card = self.card.over(cards);
+        agent.skills = self.skills.into_iter().map(Skill::resolve).collect::<Result<_, _>>()?;
+        agent.extensions = self.extensions.into_iter().map(Extension::resolve).collect::<Result<_, _>>()?;
+        agent.provider = self.provider.map(Provider::resolve).transpose()?;
         agent.documentation_url = self.documentation_url.map(link).transpose()?;
         agent.icon_url = self.icon_url.map(link).transpose()?;
-        agent.input_modes = self.input_modes.unwrap_or(agent.input_modes);
-        agent.output_modes = self.output_modes.unwrap_or(agent.output_modes);
+        agent.input_modes = card::some_modes("input_modes", self.input_modes)?.unwrap_or(agent.input_modes);
+        agent.output_modes =
+            card::some_modes("output_modes", self.output_modes)?.unwrap_or(agent.output_modes);
         agent.retry = retry;
         agent.max_attempts = attempts(self.max_attempts)?.unwrap_or(agent.max_attempts);
         agent.backoff = self.backoff.map_or(agent.backoff, |span| span.0);
         agent.answer_within = answer_within(self.answer_within)?.unwrap_or(agent.answer_within);
         agent.replies = self.replies;
         agent.streaming = self.streaming.unwrap_or(agent.streaming);
+        agent.push = self.push.unwrap_or(agent.push);
+        let more = agent.skills.iter().any(|skill| skill.to != settings::Audience::Everyone);
+        agent.extended_card = self.extended_card.unwrap_or(more);
         Ok(agent)
     }
 }
 
 /// An agent of which nothing is said but its name and its runner.
 fn plain(name: AgentName, runner: settings::Runner) -> settings::Agent {
-    let structured =
-        ["text/plain", "application/json", "application/octet-stream"].map(str::to_owned).to_vec();
+    // The usual ones by name, since some clients look for nothing else.
+    let structured = ["text/plain", "application/json", "*/*"].map(str::to_owned).to_vec();
     let text = vec!["text/plain".to_owned()];
     let (description, modes) = match &runner {
         settings::Runner::Echo => ("Answers every message with what it got".to_owned(), structured),
@@ -119,7 +111,9 @@ fn plain(name: AgentName, runner: settings::Runner) -> settings::Agent {
         description,
         version: "1.0.0".to_owned(),
         publish: false,
+        card: settings::Card::default(),
         skills: Vec::new(),
+        extensions: Vec::new(),
         provider: None,
         documentation_url: None,
         icon_url: None,
@@ -132,6 +126,8 @@ fn plain(name: AgentName, runner: settings::Runner) -> settings::Agent {
         answer_within: ANSWER_WITHIN,
         replies: false,
         streaming: true,
+        push: true,
+        extended_card: false,
     }
 }
 
@@ -193,20 +189,5 @@ fn answer_within(given: Option<Spanned<Span>>) -> Result<Option<Duration>, Probl
             Err(Problem::at(given.span(), "`answer_within` is a duration above zero, such as \"24h\""))
         }
         given => Ok(given.map(|given| given.into_inner().0)),
-    }
-}
-
-impl Skill {
-    fn resolve(self) -> AgentSkill {
-        AgentSkill {
-            id: self.id,
-            name: self.name,
-            description: self.description,
-            tags: self.tags,
-            examples: self.examples,
-            input_modes: self.input_modes,
-            output_modes: self.output_modes,
-            ..AgentSkill::default()
-        }
     }
 }

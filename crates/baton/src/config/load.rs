@@ -10,7 +10,7 @@ use super::error::{Error, Problem};
 use super::file::{File, Source};
 use super::flags::Flags;
 use super::settings::{Agent, Limits, Listen, Net, Node, Settings};
-use super::{agents, listen, node, suggest};
+use super::{agents, card, listen, node, suggest};
 
 /// The file that is read where no other is named.
 pub const FILE: &str = "baton.toml";
@@ -45,9 +45,9 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
     let file = source.parse()?;
     let place = |problem: Problem| source.locate(problem);
     file.node.check_store().map_err(place)?;
-    let File { node: raw, net, limits, agents: raw_agents } = file;
+    let File { node: raw, net, limits, card, agents: raw_agents } = file;
 
-    let mut agents = resolve_agents(raw_agents).map_err(place)?;
+    let mut agents = resolve_agents(raw_agents, card).map_err(place)?;
     add_flagged(&mut agents, flags)?;
     if agents.is_empty() {
         let what =
@@ -115,14 +115,14 @@ fn without_file(flags: &Flags) -> Result<Settings, Error> {
 
 type RawAgents = BTreeMap<toml::Spanned<String>, toml::Spanned<agents::Agent>>;
 
-fn resolve_agents(raw: RawAgents) -> Result<BTreeMap<AgentName, Agent>, Problem> {
+fn resolve_agents(raw: RawAgents, cards: card::Card) -> Result<BTreeMap<AgentName, Agent>, Problem> {
     let environment = |name: &str| std::env::var(name).ok();
     raw.into_iter()
         .map(|(name, agent)| {
             let parsed = AgentName::parse(name.get_ref()).map_err(|why| {
                 Problem::at(name.span(), format!("`{}` is no name: {why}; rename it", name.get_ref()))
             })?;
-            let resolved = agent.into_inner().resolve(parsed.clone(), &environment);
+            let resolved = agent.into_inner().resolve(parsed.clone(), cards, &environment);
             Ok((parsed, resolved.map_err(|problem| problem.or_at(name.span()))?))
         })
         .collect()

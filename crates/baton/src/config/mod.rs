@@ -1,7 +1,7 @@
 //! What the operator wants, in two types: the raw file, environment and flags, and the settings resolved from them. Rooms
 //! get values from [`settings`], never the whole configuration.
 //!
-//! One file per section of `baton.toml`: [`node`], [`net`], [`limits`], [`agents`]. Flags win over environment
+//! One file per section of `baton.toml`: [`node`], [`net`], [`limits`], [`card`], [`agents`]. Flags win over environment
 //! variables, both win over the file.
 
 pub mod settings;
@@ -15,6 +15,7 @@ mod suggest;
 mod value;
 
 mod agents;
+mod card;
 mod limits;
 mod listen;
 mod net;
@@ -23,6 +24,7 @@ mod runner;
 
 mod template;
 
+pub use agents::echo;
 pub use error::Error;
 pub use flags::Flags;
 pub use load::{DATA_DIR, FILE, data_dir, load};

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use baton_core::ident::AgentName;
-use baton_core::model::{AgentProvider, AgentSkill};
+use baton_core::model::{AgentExtension, AgentProvider, AgentSkill};
+use serde::Serialize;
 
 /// One node's settings.
 #[derive(Clone, Debug)]
@@ -106,7 +107,9 @@ pub struct Agent {
     pub version: String,
     /// The card is visible without a grant.
     pub publish: bool,
-    pub skills: Vec<AgentSkill>,
+    pub card: Card,
+    pub skills: Vec<Skill>,
+    pub extensions: Vec<AgentExtension>,
     pub provider: Option<AgentProvider>,
     pub documentation_url: Option<String>,
     pub icon_url: Option<String>,
@@ -122,6 +125,48 @@ pub struct Agent {
     /// A first reply makes the task a direct Message.
     pub replies: bool,
     pub streaming: bool,
+    /// Push notifications can be asked for.
+    pub push: bool,
+    /// There is a card for callers besides the public one.
+    pub extended_card: bool,
+}
+
+/// How an agent's card is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Card {
+    pub compat: Compat,
+    /// It names the node and its operating system.
+    pub environment: bool,
+}
+
+/// Which clients a card is written for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compat {
+    /// Those of 1.0 and of 0.3.
+    #[default]
+    Both,
+    V1,
+}
+
+/// A skill, and who sees it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Skill {
+    #[serde(flatten)]
+    pub card: AgentSkill,
+    #[serde(rename = "shownTo")]
+    pub to: Audience,
+}
+
+/// On whose card a skill stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Audience {
+    Everyone,
+    /// Every caller's extended card.
+    Extended,
+    /// The extended card of these grants, by id or label.
+    Grants(Vec<String>),
 }
 
 /// How an agent's work is done.
@@ -130,6 +175,16 @@ pub struct Agent {
 pub enum Runner {
     Echo,
     Process(Process),
+}
+
+impl Runner {
+    /// As `kind` in a file.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Echo => "echo",
+            Self::Process(_) => "process",
+        }
+    }
 }
 
 /// A supervised child.

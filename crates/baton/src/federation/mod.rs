@@ -8,6 +8,8 @@ mod address;
 mod error;
 mod transport;
 
+pub mod signature;
+
 mod card;
 mod client;
 mod events;

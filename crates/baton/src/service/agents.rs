@@ -8,6 +8,7 @@ use baton_core::ident::AgentName;
 use baton_core::task::Policy;
 use baton_core::time::Timestamp;
 
+use super::media::Modes;
 use crate::config::settings::{Agent, Protocol, Runner};
 
 /// All agents; replaced as a whole when the configuration is reloaded.
@@ -28,6 +29,7 @@ struct Known {
 pub struct Entry {
     pub settings: Agent,
     pub policy: Policy,
+    pub modes: Modes,
 }
 
 impl Entry {
@@ -41,7 +43,8 @@ impl Entry {
             replies: settings.replies,
             takes_messages: takes_messages(&settings.runner),
         };
-        Self { settings, policy }
+        let modes = Modes::of(&settings);
+        Self { settings, policy, modes }
     }
 
     pub const fn name(&self) -> &AgentName {

@@ -1,5 +1,7 @@
 //! Why a use case did not do what was asked.
 
+use std::borrow::Cow;
+
 use baton_core::model::Violation;
 use baton_core::task::Refusal;
 
@@ -24,9 +26,11 @@ pub enum Error {
     Unauthenticated,
     #[error("the grant does not allow '{0}'")]
     Forbidden(&'static str),
-    /// The body is not what its operation takes.
+    /// The body is not what its operation takes, or a part of it not what the agent takes or gives.
     #[error("{0}")]
-    ContentType(&'static str),
+    ContentType(Cow<'static, str>),
+    #[error("there is no extended card")]
+    NoExtendedCard,
     #[error("too many open streams")]
     TooManyStreams,
     /// The node is stopping and takes nothing new.

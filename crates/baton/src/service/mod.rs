@@ -8,6 +8,8 @@ pub mod grants;
 pub mod hub;
 pub mod list;
 pub mod load;
+pub mod manifest;
+pub mod media;
 pub mod send;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -22,10 +24,13 @@ use uuid::Uuid;
 use crate::access::Caller;
 use crate::clock::{Clock, new_id};
 use crate::config::settings::Limits;
+use crate::federation::signature::Signer;
+use crate::keys::Keys;
 use crate::worker::dispatcher::Dispatcher;
 use agents::{Agents, Entry};
 pub use error::Error;
 use hub::Hub;
+use manifest::Site;
 
 /// What every use case works with. One per node, cheap to clone.
 #[derive(Clone)]
@@ -33,6 +38,9 @@ pub struct Service {
     pub store: Arc<dyn Store>,
     pub hub: Arc<Hub>,
     pub agents: Arc<Agents>,
+    pub site: Arc<Site>,
+    pub keys: Arc<Keys>,
+    pub signer: Arc<Signer>,
     pub dispatcher: Arc<Dispatcher>,
     pub clock: Clock,
     pub limits: Arc<RwLock<Arc<Limits>>>,

@@ -23,6 +23,8 @@ pub struct Send {
     pub message: Message,
     pub accepted_output_modes: Vec<String>,
     pub metadata: Option<Object>,
+    /// Those of the agent that the caller activated.
+    pub extensions: Vec<String>,
     pub return_immediately: bool,
     /// The same key and message give the same task for 24 hours.
     pub idempotency_key: Option<String>,
@@ -126,6 +128,8 @@ impl Service {
         if send.message.role != Role::User {
             return Err(Error::invalid("message.role", "a message to an agent has the role ROLE_USER"));
         }
+        scope.agent.modes.check_message(&send.message)?;
+        scope.agent.modes.check_accepted(&send.accepted_output_modes)?;
         match send.message.task_id.as_deref().map(parse_id).transpose()? {
             Some(task) => self.follow_up(scope, send, task).await,
             None => self.create(scope, send, shown).await,
@@ -148,7 +152,11 @@ impl Service {
             context_id: Some(context_id.to_string()),
             ..send.message
         };
-        let request = Request { accepted_output_modes: send.accepted_output_modes, metadata: send.metadata };
+        let request = Request {
+            accepted_output_modes: send.accepted_output_modes,
+            metadata: send.metadata,
+            extensions: send.extensions,
+        };
         let message = Arc::new(message);
         let new = New {
             id,

@@ -30,6 +30,7 @@ pub fn scripts() -> Vec<Script> {
     full.request = Request {
         accepted_output_modes: vec!["text/plain".into()],
         metadata: Some(Object::parse(r#"{"n":9007199254740993}"#).unwrap()),
+        extensions: vec!["urn:x:cites".into()],
     };
     full.deadline = Some(at(100_000));
     full.policy = Policy { retry: false, max_attempts: 2, takes_messages: true, ..Policy::default() };

@@ -1,25 +1,23 @@
 //! One operation, whatever its binding: the use case is called and its result is made an answer.
 
 use baton_core::model::{AgentCard, TaskObject, TaskPushNotificationConfig};
-use baton_wire::fault::{Fault, Kind};
+use baton_wire::fault::Fault;
 use baton_wire::request::{Call, ListTasksRequest, SendMessageRequest};
 use baton_wire::response::{
     Empty, ListTaskPushNotificationConfigsResponse, ListTasksResponse, SendMessageResponse,
 };
-use http::HeaderMap;
+use http::header::{CACHE_CONTROL, HeaderName, VARY};
+use http::{HeaderMap, HeaderValue};
 use serde::{Serialize, Serializer};
 
 use super::super::fault;
+use super::extensions::Activated;
 use crate::service::follow::Follow;
 use crate::service::list::List;
 use crate::service::send::{Send, Sent};
 use crate::service::{Error, Scope, Service};
 
-/// The extension that makes a repeated send safe: the messageId is the idempotency key.
-pub const IDEMPOTENT_SEND: &str = "urn:x-baton:idempotent-send:v1";
-
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
-const EXTENSIONS: &str = "a2a-extensions";
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Bytes of an idempotency key.
@@ -35,6 +33,16 @@ pub enum Answer {
     Deleted,
     ExtendedCard(Box<AgentCard>),
     Stream(Box<Follow>),
+}
+
+impl Answer {
+    /// What HTTP caches need to know: an extended card is for its caller only.
+    pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+        let private = matches!(self, Self::ExtendedCard(_));
+        let headers = [(CACHE_CONTROL, "private, max-age=60"), (VARY, "authorization")];
+        let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+        headers.into_iter().filter(move |_| private)
+    }
 }
 
 /// An answer that is not a stream.
@@ -57,12 +65,14 @@ impl Serialize for Answer {
 #[derive(Debug, Default)]
 pub struct Parameters {
     idempotency_key: Option<String>,
-    pub idempotent: bool,
+    pub activated: Activated,
     last_event_id: Option<u64>,
 }
 
 impl Parameters {
-    pub fn read(headers: &HeaderMap) -> Result<Self, Fault> {
+    /// Refuses a request that does not name the extensions that the agent requires.
+    pub fn read(headers: &HeaderMap, scope: &Scope) -> Result<Self, Fault> {
+        let activated = Activated::read(headers, &scope.agent.settings)?;
         let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("\u{0}"));
         let idempotency_key = text(IDEMPOTENCY_KEY)
             .map(|key| {
@@ -78,13 +88,10 @@ impl Parameters {
                 last.parse().map_err(|_| Error::invalid("Last-Event-ID", "is the id of an event: a number"))
             })
             .transpose();
-        let idempotent = headers.get_all(EXTENSIONS).iter().any(|value| {
-            value.to_str().is_ok_and(|value| value.split(',').any(|uri| uri.trim() == IDEMPOTENT_SEND))
-        });
         let invalid = |why| fault::of(why, None);
         Ok(Self {
             idempotency_key: idempotency_key.map_err(invalid)?,
-            idempotent,
+            activated,
             last_event_id: last_event_id.map_err(invalid)?,
         })
     }
@@ -103,6 +110,9 @@ pub async fn call(
             Error::invalid("tenant", format!("is not '{agent}', the agent of this URL")),
             None,
         ));
+    }
+    if !scope.agent.settings.push && asks_for_push(&call) {
+        return Err(fault::of(Error::PushNotSupported, None));
     }
     match call {
         Call::SendMessage(request) => send(service, scope, *request, parameters).await,
@@ -132,8 +142,27 @@ pub async fn call(
         | Call::ListTaskPushNotificationConfigs(_)
         | Call::DeleteTaskPushNotificationConfig(_) => Err(fault::of(Error::PushNotSupported, None)),
         Call::GetExtendedAgentCard(_) => {
-            Err(Fault::new(Kind::UnsupportedOperation).with_message("This agent has no extended card"))
+            let card = service.extended_card(scope).map_err(|why| fault::of(why, None))?;
+            Ok(Answer::ExtendedCard(Box::new(card)))
         }
+    }
+}
+
+/// Whether a request is about push notifications, in itself or beside its message.
+fn asks_for_push(call: &Call) -> bool {
+    match call {
+        Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
+            request.configuration.task_push_notification_config.is_some()
+        }
+        Call::CreateTaskPushNotificationConfig(_)
+        | Call::GetTaskPushNotificationConfig(_)
+        | Call::ListTaskPushNotificationConfigs(_)
+        | Call::DeleteTaskPushNotificationConfig(_) => true,
+        Call::GetTask(_)
+        | Call::ListTasks(_)
+        | Call::CancelTask(_)
+        | Call::SubscribeToTask(_)
+        | Call::GetExtendedAgentCard(_) => false,
     }
 }
 
@@ -159,11 +188,12 @@ fn to_send(request: SendMessageRequest, parameters: Parameters) -> Result<(Send,
     }
     let key = parameters
         .idempotency_key
-        .or_else(|| parameters.idempotent.then(|| request.message.message_id.clone()));
+        .or_else(|| parameters.activated.idempotent_send.then(|| request.message.message_id.clone()));
     let send = Send {
         message: request.message,
         accepted_output_modes: configuration.accepted_output_modes,
         metadata: request.metadata,
+        extensions: parameters.activated.of_agent,
         return_immediately: configuration.return_immediately,
         idempotency_key: key,
     };

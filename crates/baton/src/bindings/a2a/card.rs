@@ -1,18 +1,13 @@
 //! Agent cards (§4.4, §8): what an agent says of itself, with what caches need.
 
-use std::collections::BTreeMap;
-
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::ident::AgentName;
-use baton_core::json::Json;
-use baton_core::model::{
-    AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill, SecurityRequirement, StringList,
-};
 use baton_core::time::Timestamp;
 use baton_wire::fault::Fault;
 use baton_wire::response::encode;
+use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, VARY,
 };
@@ -22,87 +17,26 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::media::Media;
 use super::super::{Doors, fault};
-use super::call::IDEMPOTENT_SEND;
 use crate::config::settings::Agent;
-use crate::service::Error;
+use crate::service::manifest::{Address, Served, Viewer};
+use crate::service::{Error, Service};
 
 /// How long a public card may be kept without asking again.
 const PUBLIC: &str = "public, max-age=60";
 
-/// What cards are built from beside the agent itself.
-#[derive(Debug)]
-pub struct Cards {
-    /// What cards advertise, without a trailing slash.
-    base: String,
-    /// Loopback needs no credentials.
-    dev: bool,
-}
+/// What these doors really serve, in order of preference. A line belongs here as soon as the binding answers in the
+/// version, and not before: every card follows.
+pub const SERVED: [Served; 2] = [
+    Served { binding: "JSONRPC", version: "1.0", address: Address::Agent },
+    Served { binding: "HTTP+JSON", version: "1.0", address: Address::Agent },
+];
 
-impl Cards {
-    pub const fn new(base: String, dev: bool) -> Self {
-        Self { base, dev }
-    }
-
-    /// Where an agent is to be had.
-    pub fn url(&self, agent: &AgentName) -> String {
-        format!("{}/a2a/{agent}", self.base)
-    }
-
-    fn card(&self, agent: &Agent) -> AgentCard {
-        let url = self.url(&agent.name);
-        let interface = |binding: &str| AgentInterface {
-            url: url.clone(),
-            protocol_binding: binding.to_owned(),
-            tenant: None,
-            protocol_version: "1.0".to_owned(),
-        };
-        let (security_schemes, security_requirements) = if self.dev { Default::default() } else { bearer() };
-        AgentCard {
-            name: agent.title.clone(),
-            description: agent.description.clone(),
-            supported_interfaces: vec![interface("JSONRPC"), interface("HTTP+JSON")],
-            provider: agent.provider.clone(),
-            version: agent.version.clone(),
-            documentation_url: agent.documentation_url.clone(),
-            capabilities: AgentCapabilities {
-                streaming: Some(agent.streaming),
-                push_notifications: Some(false),
-                extensions: vec![AgentExtension {
-                    uri: IDEMPOTENT_SEND.to_owned(),
-                    description: Some(
-                        "A repeated SendMessage with the same messageId gives the same task".to_owned(),
-                    ),
-                    required: false,
-                    params: None,
-                }],
-                extended_agent_card: Some(false),
-            },
-            security_schemes,
-            security_requirements,
-            default_input_modes: agent.input_modes.clone(),
-            default_output_modes: agent.output_modes.clone(),
-            skills: if agent.skills.is_empty() { vec![only_skill(agent)] } else { agent.skills.clone() },
-            signatures: Vec::new(),
-            icon_url: agent.icon_url.clone(),
-        }
-    }
-}
-
-fn bearer() -> (BTreeMap<String, Json>, Vec<SecurityRequirement>) {
-    let scheme = Json::parse(r#"{"httpAuthSecurityScheme":{"scheme":"Bearer"}}"#).expect("a constant");
-    let schemes = BTreeMap::from([("bearer".to_owned(), StringList::default())]);
-    (BTreeMap::from([("bearer".to_owned(), scheme)]), vec![SecurityRequirement { schemes }])
-}
-
-/// A card has one skill at least: an agent that declares none does what it says it does.
-fn only_skill(agent: &Agent) -> AgentSkill {
-    AgentSkill {
-        id: agent.name.to_string(),
-        name: agent.title.clone(),
-        description: agent.description.clone(),
-        tags: vec![agent.name.to_string()],
-        ..AgentSkill::default()
-    }
+/// The public card as it is sent: signed, where the node has a key for it.
+pub fn public(service: &Service, agent: &Agent) -> Bytes {
+    let mut card = service.manifest(agent).card(Viewer::Anybody);
+    let unsigned = encode(&card);
+    card.signatures = service.signer.sign(&String::from_utf8_lossy(&unsigned));
+    if card.signatures.is_empty() { unsigned } else { encode(&card) }
 }
 
 pub async fn of_default(State(doors): State<Doors>, request: Parts) -> Response {
@@ -125,10 +59,11 @@ async fn answer(doors: &Doors, agent: &str, request: &Parts) -> Response {
     {
         return refuse(&fault::of(Error::AgentNotFound, None), &request.headers);
     }
-    let body = encode(&doors.cards.card(&agent.settings));
+    let body = public(&doors.service, &agent.settings);
     let etag = format!("\"{}\"", hex(&Sha256::digest(&body)[..16]));
-    // No card is older than the configuration.
-    let changed = doors.service.agents.loaded_at();
+    // No card is older than the configuration and the keys.
+    let loaded = doors.service.agents.loaded_at();
+    let changed = doors.service.keys.changed_at().map_or(loaded, |changed| loaded.max(changed));
     let fresh = is_fresh(&request.headers, &etag, changed);
     let mut response = Response::new(if fresh { Body::empty() } else { Body::from(body) });
     if fresh {

@@ -14,7 +14,6 @@ use http::{Method, Request};
 use super::super::media::{Media, is_json};
 use super::super::{Doors, body, fault, sse};
 use super::call::{Answer, Parameters, call};
-use super::rest::activated;
 use crate::service::Scope;
 
 /// Answers one request to `/a2a/{agent}`.
@@ -58,8 +57,8 @@ async fn run(
     )?;
     let operation = Operation::from_method(&rpc.method)?;
     let request = Call::from_params(operation, rpc.params)?;
-    let parameters = Parameters::read(&parts.headers)?;
-    let idempotent = parameters.idempotent;
+    let parameters = Parameters::read(&parts.headers, scope)?;
+    let activated = parameters.activated.clone();
     let place = doors.enter(scope, operation)?;
     let response = match call(&doors.service, scope, request, parameters).await? {
         Answer::Stream(follow) => {
@@ -69,8 +68,9 @@ async fn run(
         answer => {
             let mut response = Response::new(Body::from(jsonrpc::result(&rpc.id, &answer)));
             response.headers_mut().insert(CONTENT_TYPE, Media::Json.header());
+            response.headers_mut().extend(answer.headers());
             response
         }
     };
-    Ok(activated(response, idempotent))
+    Ok(activated.echo(response))
 }

@@ -2,6 +2,7 @@
 
 mod call;
 mod card;
+mod extensions;
 mod jsonrpc;
 mod rest;
 
@@ -16,7 +17,7 @@ use baton_wire::operation::Route;
 use http::Request;
 
 use super::Doors;
-pub use card::Cards;
+pub use card::{SERVED, public as public_card};
 pub use rest::rest;
 
 pub fn router() -> Router<Doors> {

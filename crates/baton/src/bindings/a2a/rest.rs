@@ -13,7 +13,7 @@ use http::{HeaderValue, Request};
 
 use super::super::media::{Media, is_json};
 use super::super::{Doors, body, fault, sse};
-use super::call::{Answer, IDEMPOTENT_SEND, Parameters, call};
+use super::call::{Answer, Parameters, call};
 
 /// Answers one request below `/a2a/{agent}/`, or of the form `/{tenant}/…`.
 pub async fn rest(doors: &Doors, agent: &str, request: Request<Body>) -> Response {
@@ -35,8 +35,8 @@ async fn run(doors: &Doors, agent: &str, request: Request<Body>, media: Media) -
             .with_message("Content-Type must be application/json or application/a2a+json"));
     }
     let request = Call::from_rest(route, parts.uri.query().unwrap_or_default(), &bytes)?;
-    let parameters = Parameters::read(&parts.headers)?;
-    let idempotent = parameters.idempotent;
+    let parameters = Parameters::read(&parts.headers, &scope)?;
+    let activated = parameters.activated.clone();
     let place = doors.enter(&scope, request.operation())?;
     let response = match call(&doors.service, &scope, request, parameters).await? {
         Answer::Stream(follow) => {
@@ -46,21 +46,14 @@ async fn run(doors: &Doors, agent: &str, request: Request<Body>, media: Media) -
         answer => {
             let mut response = Response::new(Body::from(encode(&answer)));
             response.headers_mut().insert(CONTENT_TYPE, media.header());
+            response.headers_mut().extend(answer.headers());
             response
         }
     };
-    Ok(activated(response, idempotent))
+    Ok(activated.echo(response))
 }
 
 /// The path below the agent's base; of a `/{tenant}/…` path all of it.
 fn below<'p>(path: &'p str, agent: &str) -> &'p str {
     path.strip_prefix("/a2a/").and_then(|rest| rest.strip_prefix(agent)).unwrap_or(path)
-}
-
-/// Says which extensions took effect (§4.6).
-pub fn activated(mut response: Response, idempotent: bool) -> Response {
-    if idempotent {
-        response.headers_mut().insert("a2a-extensions", HeaderValue::from_static(IDEMPOTENT_SEND));
-    }
-    response
 }

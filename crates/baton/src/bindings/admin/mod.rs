@@ -1,6 +1,7 @@
 //! The admin API, `/api/v1`: what the operator and the command line see of a node.
 
 mod grants;
+mod keys;
 mod status;
 mod tasks;
 
@@ -22,11 +23,15 @@ pub fn router() -> Router<Doors> {
     Router::new()
         .route("/api/v1/status", get(status::show))
         .route("/api/v1/agents", get(status::agents))
+        .route("/api/v1/agents/{name}", get(status::agent))
+        .route("/api/v1/agents/{name}/card", get(status::card))
         .route("/api/v1/tasks", get(tasks::list))
         .route("/api/v1/tasks/{id}", get(tasks::show))
         .route("/api/v1/tasks/{id}/cancel", post(tasks::cancel))
         .route("/api/v1/tasks/{id}/messages", post(tasks::message))
         .route("/api/v1/tasks/{id}/events", get(tasks::events))
+        .route("/api/v1/keys", get(keys::list).post(keys::create))
+        .route("/api/v1/keys/{kid}", delete(keys::retire))
         .route("/api/v1/grants", get(grants::list).post(grants::create))
         .route("/api/v1/grants/{id}", delete(grants::revoke))
 }

@@ -1,16 +1,21 @@
 //! What runs here.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use axum::extract::State;
+use axum::body::Body;
+use axum::extract::{Path, State};
 use axum::response::Response;
+use baton_core::ident::AgentName;
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use serde::Serialize;
 
-use super::super::Doors;
+use super::super::media::Media;
+use super::super::{Doors, a2a, fault};
 use super::answer;
-use crate::config::settings::Runner;
 use crate::service::Error;
+use crate::service::agents::Entry;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -87,14 +92,35 @@ fn list(doors: &Doors) -> Agents {
             name: agent.name.to_string(),
             title: agent.title.clone(),
             description: agent.description.clone(),
-            runner: match agent.runner {
-                Runner::Echo => "echo",
-                Runner::Process(_) => "process",
-            },
+            runner: agent.runner.kind(),
             publish: agent.publish,
-            url: doors.cards.url(&agent.name),
+            url: doors.service.site.url(&agent.name),
             default: default.as_ref() == Some(&agent.name),
         }
     });
     Agents { agents: agents.collect() }
+}
+
+/// The manifest of one agent.
+pub async fn agent(State(doors): State<Doors>, Path(name): Path<String>, request: Parts) -> Response {
+    let shown = find(&doors, &name, &request).map(|agent| doors.service.manifest(&agent.settings));
+    answer(shown, None)
+}
+
+/// The public card of one agent, published or not, as it is sent.
+pub async fn card(State(doors): State<Doors>, Path(name): Path<String>, request: Parts) -> Response {
+    match find(&doors, &name, &request) {
+        Ok(agent) => {
+            let mut response = Response::new(Body::from(a2a::public_card(&doors.service, &agent.settings)));
+            response.headers_mut().insert(CONTENT_TYPE, Media::Json.header());
+            response
+        }
+        Err(why) => fault::rest(&fault::of(why, None), Media::Json),
+    }
+}
+
+fn find(doors: &Doors, name: &str, request: &Parts) -> Result<Arc<Entry>, Error> {
+    doors.gate.operator(request)?;
+    let name = AgentName::parse(name).map_err(|_| Error::AgentNotFound)?;
+    doors.service.agents.find(&name).ok_or(Error::AgentNotFound)
 }

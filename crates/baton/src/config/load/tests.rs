@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use baton_core::ident::AgentName;
 use tempfile::TempDir;
 
-use super::super::settings::{Process, Protocol, Runner};
+use super::super::settings::{Audience, Compat, Process, Protocol, Runner};
 use super::super::template::TEMPLATE;
 use super::*;
 
@@ -101,6 +101,17 @@ const MISTAKES: &[&str] = &[
     "[agents.a]\nrunner = { kind = \"echo\" }\n[agents.a]\nrunner = { kind = \"echo\" }",
     "[node]\ndev = yes",
     "[node",
+    "[card]\ncompat = \"v2\"",
+    "[agents.a]\nrunner = { kind = \"echo\" }\ndescription = \" \"",
+    "[agents.a]\nrunner = { kind = \"echo\" }\ninput_modes = []",
+    "[agents.a]\nrunner = { kind = \"echo\" }\noutput_modes = [\"text\"]",
+    "[agents.a]\nrunner = { kind = \"echo\" }\nskills = [{ id = \"s\", name = \"S\", description = \"d\", tags = [] }]",
+    "[agents.a]\nrunner = { kind = \"echo\" }\nskills = [{ id = \"\", name = \"S\", description = \"d\", tags = [\"t\"] }]",
+    "[agents.a]\nrunner = { kind = \"echo\" }\nskills = [{ id = \"s\", name = \"S\", description = \"d\", tags = [\"t\"], grants = [] }]",
+    "[agents.a]\nrunner = { kind = \"echo\" }\nextensions = [{ uri = \"cites\" }]",
+    "[agents.a]\nrunner = { kind = \"echo\" }\nextensions = [{ uri = \"urn:a,urn:b\" }]",
+    "[agents.a]\nrunner = { kind = \"echo\" }\nextensions = [{ uri = \"urn:a\", params = { list = [] } }]",
+    "[agents.a]\nrunner = { kind = \"echo\" }\nextensions = [{ uri = \"urn:a\", params = { n = 9007199254740993 } }]",
 ];
 
 #[test]
@@ -246,4 +257,26 @@ fn processes_have_defaults_by_protocol() {
     assert_eq!(process(&settings, "b").rlimits.cpu_seconds, Some(60));
     assert!(settings.agents.values().all(|agent| !agent.retry));
     assert_eq!(settings.node.default_agent, None, "two agents, and none was named");
+}
+
+#[test]
+fn cards_say_what_is_declared() {
+    let text = "[card]\ncompat = \"v1\"\n[agents.a]\nrunner = { kind = \"echo\" }\ncard = { environment = true }\npush = false\n\
+                skills = [{ id = \"s\", name = \"S\", description = \"d\", tags = [\"t\"], extended = true }]\n\
+                extensions = [{ uri = \"urn:a\", required = true, params = { n = 1, day = 2026-11-30 } }]\n\
+                [agents.b]\nrunner = { kind = \"echo\" }\ncard.compat = \"both\"\n";
+    let settings = load_text(text, Flags::default()).unwrap();
+    let agent = |name: &str| &settings.agents[&AgentName::parse(name).unwrap()];
+    let (a, b) = (agent("a"), agent("b"));
+    assert_eq!((a.card.compat, a.card.environment), (Compat::V1, true));
+    assert_eq!((b.card.compat, b.card.environment), (Compat::Both, false));
+    assert_eq!(
+        (a.extended_card, b.extended_card),
+        (true, false),
+        "a skill that is not for everyone makes one"
+    );
+    assert_eq!((a.push, b.push), (false, true));
+    assert_eq!(a.skills[0].to, Audience::Extended);
+    assert!(a.extensions[0].required);
+    assert_eq!(a.extensions[0].params.as_ref().unwrap().as_str(), r#"{"day":"2026-11-30","n":1}"#);
 }

@@ -9,7 +9,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+mod cards;
 mod elsewhere;
+mod files;
 mod node;
 mod terminal;
 

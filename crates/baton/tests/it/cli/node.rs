@@ -11,14 +11,14 @@ use tokio::time::timeout;
 use super::{Desk, PATIENCE};
 
 /// A node in its own folder, with this folder's agents.
-struct Node {
-    desk: Desk,
+pub struct Node {
+    pub desk: Desk,
     child: Child,
     agents: Value,
 }
 
 impl Node {
-    async fn start(desk: Desk, args: &[&str]) -> Self {
+    pub async fn start(desk: Desk, args: &[&str]) -> Self {
         let child = desk.command(&[&["serve"], args].concat()).spawn().unwrap();
         let begun = Instant::now();
         // Until it answers its operator.
@@ -51,14 +51,14 @@ impl Node {
         Self::start(desk, &agents).await
     }
 
-    fn url(&self, agent: &str) -> String {
+    pub fn url(&self, agent: &str) -> String {
         let agents = self.agents["agents"].as_array().unwrap();
         let found = agents.iter().find(|known| known["name"] == agent).expect("the agent is there");
         found["url"].as_str().unwrap().to_owned()
     }
 
     /// Ends it as an init system does.
-    async fn stop(mut self) {
+    pub async fn stop(mut self) {
         let pid = Pid::from_raw(self.child.id().unwrap().cast_signed()).unwrap();
         kill_process(pid, Signal::TERM).unwrap();
         let status = timeout(PATIENCE, self.child.wait()).await.expect("the node drains").unwrap();

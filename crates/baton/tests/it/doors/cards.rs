@@ -28,7 +28,7 @@ async fn a_published_card_is_public_and_cached() {
         assert_eq!((&interface["url"], &interface["protocolBinding"]), (&json!(url), &json!(binding)));
         assert_eq!(interface["protocolVersion"], "1.0");
     }
-    assert_eq!(shown["securityRequirements"][0]["schemes"]["bearer"], json!({}));
+    assert_eq!(shown["securityRequirements"][0]["schemes"]["bearer"], json!({"list": ["send"]}));
     assert_no_empty_members(&shown);
     assert_eq!(answer.header("cache-control"), Some("public, max-age=60"));
     let (tag, changed) = (answer.header("etag").unwrap(), answer.header("last-modified").unwrap());
@@ -59,11 +59,14 @@ async fn a_published_card_is_public_and_cached() {
     node.finish().await;
 }
 
-/// A security requirement has an empty list of scopes; nothing else of a card is empty.
-fn assert_no_empty_members(card: &Value) {
-    for (name, value) in card.as_object().unwrap() {
-        let empty = value.is_null() || value == "" || value == &json!([]) || value == &json!({});
-        assert!(!empty, "{name} is empty");
+/// Implementations drop what is empty or keep it as they like, and signatures break on that.
+fn assert_no_empty_members(value: &Value) {
+    let empty = value.is_null() || value == "" || value == &json!([]) || value == &json!({});
+    assert!(!empty, "something is empty");
+    match value {
+        Value::Array(items) => items.iter().for_each(assert_no_empty_members),
+        Value::Object(members) => members.values().for_each(assert_no_empty_members),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use baton::config::settings::{
-    Agent, Limits, Listen, Net, Node, Process, Protocol, Rlimits, Runner, Settings,
+    Agent, Card, Limits, Listen, Net, Node, Process, Protocol, Rlimits, Runner, Settings,
 };
 use baton_core::ident::AgentName;
 
@@ -36,12 +36,14 @@ fn agent(name: &str, runner: Runner) -> Agent {
         description: format!("The agent {name}"),
         version: "1".to_owned(),
         publish: false,
+        card: Card::default(),
         skills: Vec::new(),
+        extensions: Vec::new(),
         provider: None,
         documentation_url: None,
         icon_url: None,
-        input_modes: vec!["text/plain".to_owned()],
-        output_modes: vec!["text/plain".to_owned()],
+        input_modes: vec!["text/plain".to_owned(), "*/*".to_owned()],
+        output_modes: vec!["text/plain".to_owned(), "*/*".to_owned()],
         runner,
         retry: true,
         max_attempts: 5,
@@ -49,6 +51,8 @@ fn agent(name: &str, runner: Runner) -> Agent {
         answer_within: Duration::from_hours(24),
         replies: name == "talker",
         streaming: name != "mute",
+        push: true,
+        extended_card: false,
     }
 }
 

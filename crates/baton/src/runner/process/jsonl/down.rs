@@ -33,6 +33,9 @@ pub struct Task<'a> {
     /// The newest message of the user, once more.
     pub message: &'a Message,
     pub accepted_output_modes: &'a [String],
+    /// Extensions that the caller activated.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub extensions: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<&'a Object>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -240,6 +240,7 @@ fn hand_over(job: &Job, out: &mut Vec<u8>) {
         messages: &job.history,
         message,
         accepted_output_modes: &job.request.accepted_output_modes,
+        extensions: &job.request.extensions,
         metadata: job.request.metadata.as_ref(),
         deadline: job.deadline,
     };

@@ -23,12 +23,13 @@ fn a_task_carries_its_history() {
         messages: std::slice::from_ref(&message),
         message: &message,
         accepted_output_modes: &["text/plain".into()],
+        extensions: &["urn:x:cites".into()],
         metadata: None,
         deadline: Some(Timestamp::from_millis(0)),
     };
     let said = r#"{"messageId":"m","role":"ROLE_USER","parts":[{"text":"a\nb"}]}"#;
     let expected = format!(
-        r#"{{"type":"task","task_id":"t","context_id":"c","attempt":1,"messages":[{said}],"message":{said},"accepted_output_modes":["text/plain"],"deadline":"1970-01-01T00:00:00.000Z"}}"#
+        r#"{{"type":"task","task_id":"t","context_id":"c","attempt":1,"messages":[{said}],"message":{said},"accepted_output_modes":["text/plain"],"extensions":["urn:x:cites"],"deadline":"1970-01-01T00:00:00.000Z"}}"#
     );
     assert_eq!(line(&Down::Task(task)), expected + "\n");
 }

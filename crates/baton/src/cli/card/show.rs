@@ -1,22 +1,14 @@
-//! `baton card`: what an agent says of itself.
+//! `baton card show`.
 
 use std::fmt::Write as _;
 
-use baton_core::model::AgentCard;
-use clap::Subcommand;
-
-use super::access::Access;
-use super::{Exit, Failure, Global, output};
+use crate::cli::access::Access;
+use crate::cli::{Exit, Failure, Global, output};
 use crate::federation::{Client, Found};
-
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Show the card of an agent
-    Show(Show),
-}
+use baton_core::model::AgentCard;
 
 #[derive(Debug, clap::Args)]
-pub struct Show {
+pub struct Args {
     /// The agent: its base URL, its card's URL, or the origin of the default agent
     #[arg(value_name = "URL")]
     url: String,
@@ -24,9 +16,8 @@ pub struct Show {
     access: Access,
 }
 
-pub async fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
-    let Command::Show(Show { url, access }) = command;
-    let found = Client::find(&url, &access.options()?).await?;
+pub async fn run(global: &Global, args: Args) -> Result<Exit, Failure> {
+    let found = Client::find(&args.url, &args.access.options()?).await?;
     if global.json {
         output::json(&found.raw)?;
     } else {
@@ -60,6 +51,9 @@ fn spell(found: &Found) -> String {
     let schemes: Vec<&str> = found.card.security_schemes.keys().map(String::as_str).collect();
     if !schemes.is_empty() {
         let _ = writeln!(out, "needs: {}", schemes.join(", "));
+    }
+    if !found.card.signatures.is_empty() {
+        let _ = writeln!(out, "signatures: {}, see `baton card verify`", found.card.signatures.len());
     }
     for skill in &found.card.skills {
         let _ = writeln!(out, "\nskill {}: {}\n  {}", skill.id, skill.name, skill.description);

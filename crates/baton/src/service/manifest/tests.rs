@@ -1,0 +1,115 @@
+//! Cards as they follow from a manifest.
+
+use baton_core::model::AgentExtension;
+
+use super::*;
+use crate::config::settings;
+
+fn site(base: &str, dev: bool) -> Site {
+    let served = |binding, version, address| Served { binding, version, address };
+    Site {
+        base: base.to_owned(),
+        dev,
+        served: vec![
+            served("JSONRPC", "1.0", Address::Agent),
+            served("GRPC", "1.0", Address::Authority),
+            served("JSONRPC", "0.3", Address::Agent),
+        ],
+        environment: Environment { node: "host".to_owned(), os: "linux".to_owned() },
+    }
+}
+
+fn skill(id: &str, to: Audience) -> Skill {
+    let card = AgentSkill { id: id.to_owned(), tags: vec!["x".to_owned()], ..AgentSkill::default() };
+    Skill { card, to }
+}
+
+fn agent() -> Agent {
+    let mut agent = crate::config::echo();
+    agent.extended_card = true;
+    agent.skills = vec![
+        skill("all", Audience::Everyone),
+        skill("more", Audience::Extended),
+        skill("ada", Audience::Grants(vec!["Ada".to_owned()])),
+    ];
+    agent
+}
+
+fn ids(card: &AgentCard) -> Vec<&str> {
+    card.skills.iter().map(|skill| skill.id.as_str()).collect()
+}
+
+#[test]
+fn skills_are_shown_by_who_looks() {
+    let manifest = Manifest::of(&agent(), &site("http://h:1", false));
+    assert_eq!(ids(&manifest.card(Viewer::Anybody)), ["all"]);
+    let local = Caller::local();
+    assert_eq!(ids(&manifest.card(Viewer::Caller(&local))), ["all", "more", "ada"]);
+    let mut hidden = agent();
+    hidden.skills.remove(0);
+    let shown = Manifest::of(&hidden, &site("http://h:1", false)).card(Viewer::Anybody);
+    assert_eq!(ids(&shown), ["echo"], "a card has one skill at least, and none that is not for everyone");
+}
+
+#[test]
+fn interfaces_are_those_that_are_served() {
+    let manifest = Manifest::of(&agent(), &site("https://agents.example.com/base", false));
+    let shown = manifest.card(Viewer::Anybody).supported_interfaces;
+    let shown: Vec<_> = shown.iter().map(|i| (i.url.as_str(), i.tenant.as_deref())).collect();
+    let url = "https://agents.example.com/base/a2a/echo";
+    assert_eq!(shown, [(url, None), ("agents.example.com:443", Some("echo"))]);
+    assert_eq!(manifest.legacy_interfaces()[0].url, url);
+    let mut only_v1 = agent();
+    only_v1.card.compat = settings::Compat::V1;
+    assert_eq!(Manifest::of(&only_v1, &site("http://h", false)).legacy_interfaces(), []);
+}
+
+#[test]
+fn an_authority_has_its_port() {
+    for (url, expected) in [
+        ("http://h", "h:80"),
+        ("https://h/x", "h:443"),
+        ("http://127.0.0.1:8420", "127.0.0.1:8420"),
+        ("http://[::1]", "[::1]:80"),
+        ("https://[::1]:9/x", "[::1]:9"),
+    ] {
+        assert_eq!(authority(url), expected, "{url}");
+    }
+}
+
+#[test]
+fn where_it_runs_is_said_only_where_it_is_asked_for() {
+    let named = |agent: &Agent| {
+        let card = Manifest::of(agent, &site("http://h", true)).card(Viewer::Anybody);
+        serde_json::to_string(&card).unwrap().contains("\"host\"")
+    };
+    let mut agent = agent();
+    assert!(!named(&agent));
+    agent.card.environment = true;
+    assert!(named(&agent));
+}
+
+#[test]
+fn declared_extensions_stand_beside_the_nodes_own() {
+    let mut agent = agent();
+    agent.extensions =
+        vec![AgentExtension { uri: "urn:x:y".to_owned(), required: true, ..AgentExtension::default() }];
+    let card = Manifest::of(&agent, &site("http://h", true)).card(Viewer::Anybody);
+    let uris: Vec<_> = card.capabilities.extensions.iter().map(|e| (e.uri.as_str(), e.required)).collect();
+    assert_eq!(uris, [(IDEMPOTENT_SEND, false), ("urn:x:y", true)]);
+    assert!(card.security_schemes.is_empty(), "dev mode needs no credentials");
+}
+
+#[test]
+fn a_whole_card_and_its_manifest() {
+    let mut agent = agent();
+    agent.title = "Zoë's echo".to_owned();
+    agent.provider =
+        Some(AgentProvider { url: "https://example.com".into(), organization: "Example".into() });
+    agent.documentation_url = Some("https://example.com/docs".to_owned());
+    agent.icon_url = Some("https://example.com/icon.png".to_owned());
+    agent.card.environment = true;
+    let manifest = Manifest::of(&agent, &site("https://agents.example.com", false));
+    insta::assert_json_snapshot!("card", manifest.card(Viewer::Anybody));
+    insta::assert_json_snapshot!("manifest", manifest);
+}
