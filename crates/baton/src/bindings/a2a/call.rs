@@ -37,7 +37,7 @@ pub enum Answer {
 
 impl Answer {
     /// What HTTP caches need to know: an extended card is for its caller only.
-    pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> + use<> {
         let private = matches!(self, Self::ExtendedCard(_));
         let headers = [(CACHE_CONTROL, "private, max-age=60"), (VARY, "authorization")];
         let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));

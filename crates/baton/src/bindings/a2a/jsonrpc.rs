@@ -14,6 +14,7 @@ use http::{Method, Request};
 use super::super::media::{Media, is_json};
 use super::super::{Doors, body, fault, sse};
 use super::call::{Answer, Parameters, call};
+use super::splice;
 use crate::service::Scope;
 
 /// Answers one request to `/a2a/{agent}`.
@@ -66,9 +67,11 @@ async fn run(
             sse::respond(&doors.service, *follow, Wrap::JsonRpc(rpc.id.clone()), caller)
         }
         answer => {
-            let mut response = Response::new(Body::from(jsonrpc::result(&rpc.id, &answer)));
+            let headers = answer.headers();
+            let body = splice::body(answer, |answer| jsonrpc::result(&rpc.id, answer));
+            let mut response = Response::new(body);
             response.headers_mut().insert(CONTENT_TYPE, Media::Json.header());
-            response.headers_mut().extend(answer.headers());
+            response.headers_mut().extend(headers);
             response
         }
     };

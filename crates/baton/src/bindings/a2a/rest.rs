@@ -14,6 +14,7 @@ use http::{HeaderValue, Request};
 use super::super::media::{Media, is_json};
 use super::super::{Doors, body, fault, sse};
 use super::call::{Answer, Parameters, call};
+use super::splice;
 
 /// Answers one request below `/a2a/{agent}/`, or of the form `/{tenant}/…`.
 pub async fn rest(doors: &Doors, agent: &str, request: Request<Body>) -> Response {
@@ -44,9 +45,10 @@ async fn run(doors: &Doors, agent: &str, request: Request<Body>, media: Media) -
             sse::respond(&doors.service, *follow, Wrap::Bare, caller)
         }
         answer => {
-            let mut response = Response::new(Body::from(encode(&answer)));
+            let headers = answer.headers();
+            let mut response = Response::new(splice::body(answer, encode));
             response.headers_mut().insert(CONTENT_TYPE, media.header());
-            response.headers_mut().extend(answer.headers());
+            response.headers_mut().extend(headers);
             response
         }
     };
