@@ -6,12 +6,12 @@ const BYTES: usize = 200;
 /// Bytes of an ending that is kept where a name is cut.
 const ENDING: usize = 16;
 
-/// The last component of what may be a path on any system: no controls, no change of direction, no colon, no dot in
-/// front. `None` where nothing is left.
+/// The last component of what may be a path on any system: no controls, no change of direction, no colon, and in front
+/// neither a dot nor what a command would take for a flag. `None` where nothing is left.
 pub fn safe_name(said: &str) -> Option<String> {
     let last = said.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last.chars().map(|c| if is_odd(c) { '_' } else { c }).collect();
-    let plain = plain.trim().trim_start_matches('.').trim_end_matches(['.', ' ']);
+    let plain = plain.trim().trim_start_matches(['.', '-']).trim_end_matches(['.', ' ']);
     let name = match plain.rsplit_once('.') {
         Some((stem, ending)) if plain.len() > BYTES && ending.len() <= ENDING => {
             format!("{}.{ending}", &stem[..stem.floor_char_boundary(BYTES - ENDING - 1)])
@@ -41,6 +41,8 @@ mod tests {
             ("c:evil", Some("c_evil")),
             (".bashrc", Some("bashrc")),
             ("...", None),
+            ("-rf", Some("rf")),
+            (".-.x", Some("x")),
             ("..", None),
             ("a/", None),
             ("", None),

@@ -5,6 +5,7 @@ mod card;
 mod extensions;
 mod jsonrpc;
 mod rest;
+mod splice;
 
 use axum::Router;
 use axum::body::Body;
@@ -23,6 +24,9 @@ pub use rest::rest;
 pub fn router() -> Router<Doors> {
     Router::new()
         .route("/.well-known/agent-card.json", get(card::of_default))
+        // The name before 0.3; clients still look there.
+        .route("/.well-known/agent.json", get(card::of_default))
+        .route("/a2a/{agent}/.well-known/agent.json", get(card::of_agent))
         .route("/a2a/{agent}", any(at_agent))
         .route("/a2a/{agent}/", any(at_agent))
         .route("/a2a/{agent}/.well-known/agent-card.json", get(card::of_agent))

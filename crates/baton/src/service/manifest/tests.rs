@@ -99,17 +99,3 @@ fn declared_extensions_stand_beside_the_nodes_own() {
     assert_eq!(uris, [(IDEMPOTENT_SEND, false), ("urn:x:y", true)]);
     assert!(card.security_schemes.is_empty(), "dev mode needs no credentials");
 }
-
-#[test]
-fn a_whole_card_and_its_manifest() {
-    let mut agent = agent();
-    agent.title = "Zoë's echo".to_owned();
-    agent.provider =
-        Some(AgentProvider { url: "https://example.com".into(), organization: "Example".into() });
-    agent.documentation_url = Some("https://example.com/docs".to_owned());
-    agent.icon_url = Some("https://example.com/icon.png".to_owned());
-    agent.card.environment = true;
-    let manifest = Manifest::of(&agent, &site("https://agents.example.com", false));
-    insta::assert_json_snapshot!("card", manifest.card(Viewer::Anybody));
-    insta::assert_json_snapshot!("manifest", manifest);
-}

@@ -75,7 +75,12 @@ async fn the_default_agents_card_is_at_the_origin() {
     let node = TestNode::closed().await;
     let user = node.anyone("echo");
     let origin = crate::harness::request("GET", &format!("{}{CARD}", node.url()), &[], "");
-    assert_eq!(user.ask(origin).await.body, card(&user).await.body);
+    let shown = card(&user).await.body;
+    assert_eq!(user.ask(origin).await.body, shown);
+    for legacy in ["/.well-known/agent.json", "/a2a/echo/.well-known/agent.json"] {
+        let legacy = crate::harness::request("GET", &format!("{}{legacy}", node.url()), &[], "");
+        assert_eq!(user.ask(legacy).await.body, shown);
+    }
     node.finish().await;
 
     let node = TestNode::with(|settings| settings.node.default_agent = None).await;
