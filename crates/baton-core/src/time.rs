@@ -41,20 +41,45 @@ impl Timestamp {
     }
 }
 
-impl fmt::Display for Timestamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Bytes of a time as it is spelled, such as `2026-05-01T12:00:00.000Z`.
+const SPELLED: usize = 24;
+
+impl Timestamp {
+    /// Spells the time without the general formatter: every answer has some.
+    fn spell(self) -> [u8; SPELLED] {
         let (seconds, millis) = (self.0.div_euclid(1000), self.0.rem_euclid(1000));
         let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let (year, month, day) = at.to_calendar_date();
         let (hour, minute, second) = at.to_hms();
-        let month = u8::from(month);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        digits(&mut text[..4], i64::from(year));
+        digits(&mut text[5..7], i64::from(u8::from(month)));
+        digits(&mut text[8..10], i64::from(day));
+        digits(&mut text[11..13], i64::from(hour));
+        digits(&mut text[14..16], i64::from(minute));
+        digits(&mut text[17..19], i64::from(second));
+        digits(&mut text[20..23], millis);
+        text
+    }
+}
+
+/// Fills `text` with the decimal digits of `number`, from the right.
+fn digits(text: &mut [u8], mut number: i64) {
+    for place in text.iter_mut().rev() {
+        *place = b'0' + u8::try_from(number.rem_euclid(10)).unwrap_or(0);
+        number /= 10;
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.spell()).unwrap_or_default())
     }
 }
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(std::str::from_utf8(&self.spell()).unwrap_or_default())
     }
 }
 

@@ -161,7 +161,7 @@ pub struct Position {
 }
 
 /// Part of a list.
-#[derive(Clone, Debug)]
+#[derive(Default, Clone, Debug)]
 pub struct Page {
     pub tasks: Vec<Arc<Snapshot>>,
     /// Where the next page begins; none where this is the last.

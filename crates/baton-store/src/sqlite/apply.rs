@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use baton_core::ident::{AgentName, Owner, TaskId};
 use baton_core::model::TaskState;
-use baton_core::task::{Event, Input, Nudge, Refusal, Snapshot, State, Step, Task, create, step};
+use baton_core::task::{Input, Refusal, Snapshot, Task};
 use baton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::batch::{self, Created};
-use super::hot::{Hot, whole_or_head};
-use super::{grants::Grants, rows, write};
+use super::batch::{self, Change, Created};
+use super::hot::{Hot, Kept, whole_or_head};
+use super::prepare::{Prepared, Steps};
+use super::{grants::Grants, log, rows, scope, write};
 use crate::{Applied, By, Claim, Committed, Create, Error, Idempotency, Known, Op};
 
 /// How long an idempotency key stands for its message.
@@ -22,39 +23,34 @@ pub struct Group<'a> {
     pub db: &'a Connection,
     pub hot: &'a Hot,
     pub grants: &'a Grants,
+    /// The number of the next new task.
+    next: &'a mut i64,
     /// Tasks as this transaction leaves them.
-    changed: HashMap<TaskId, Known>,
-    counts: HashMap<CountKey, i64>,
+    changed: HashMap<TaskId, Kept>,
+    scopes: HashMap<(AgentName, Owner), i64>,
+    counts: HashMap<(i64, TaskState), i64>,
     commits: Vec<Committed>,
-    /// New tasks whose rows are still to be written: all at once, as late as can be.
+    /// New tasks and events whose rows are still to be written: all at once, as late as can be.
     created: Vec<Created>,
+    events: Vec<Change>,
 }
-
-type CountKey = (AgentName, Owner, TaskState);
 
 /// What a committed group leaves to be made known.
 pub struct Done {
-    pub changed: Vec<Known>,
+    pub changed: Vec<Kept>,
     pub commits: Vec<Committed>,
 }
 
-const FIND_TASK: &str = "-- store.find_task
-SELECT {} FROM task WHERE id = ?1";
-
-pub(super) const FIND_OP: &str = "-- store.find_op
-SELECT 1 FROM event WHERE task_id = ?1 AND op = ?2";
-
 pub(super) const FIND_KEY: &str = "-- store.find_key
-SELECT digest, task_id, at FROM idempotency WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND key = ?4";
+SELECT digest, task_id, at FROM idempotency WHERE scope = ?1 AND key = ?2";
 
 const PUT_KEY: &str = "-- store.put_key
-INSERT OR REPLACE INTO idempotency (agent, grant_id, subject, key, digest, task_id, at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+INSERT OR REPLACE INTO idempotency (scope, key, digest, task_id, at) VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /// Two for each that is put, so that they never pile up.
 pub(super) const FORGET_KEYS: &str = "-- store.forget_keys
-DELETE FROM idempotency WHERE (agent, grant_id, subject, key) IN
-    (SELECT agent, grant_id, subject, key FROM idempotency WHERE at < ?1 ORDER BY at LIMIT 2)";
+DELETE FROM idempotency WHERE (scope, key) IN
+    (SELECT scope, key FROM idempotency WHERE at < ?1 ORDER BY at LIMIT 2)";
 
 pub(super) const LIST_READY: &str = "-- store.list_ready
 SELECT id FROM task
@@ -62,19 +58,23 @@ WHERE agent = ?1 AND phase = 'ready' AND (not_before IS NULL OR not_before <= ?2
 ORDER BY created_at, id LIMIT ?3 OFFSET ?4";
 
 const ADD_COUNT: &str = "-- store.add_count
-INSERT INTO task_count (agent, grant_id, subject, shown_state, n) VALUES (?1, ?2, ?3, ?4, ?5)
-ON CONFLICT (agent, grant_id, subject, shown_state) DO UPDATE SET n = n + excluded.n";
+INSERT INTO task_count (scope, shown_state, n) VALUES (?1, ?2, ?3)
+ON CONFLICT (scope, shown_state) DO UPDATE SET n = n + excluded.n";
 
 impl<'a> Group<'a> {
-    pub fn new(db: &'a Connection, hot: &'a Hot, grants: &'a Grants) -> Self {
+    /// `next` is the number of the next new task.
+    pub fn new(db: &'a Connection, hot: &'a Hot, grants: &'a Grants, next: &'a mut i64) -> Self {
         Self {
             db,
             hot,
             grants,
+            next,
             changed: HashMap::new(),
+            scopes: HashMap::new(),
             counts: HashMap::new(),
             commits: Vec::new(),
             created: Vec::new(),
+            events: Vec::new(),
         }
     }
 
@@ -82,39 +82,46 @@ impl<'a> Group<'a> {
     pub fn finish(mut self) -> Result<Done, Error> {
         self.flush()?;
         let mut statement = self.db.prepare_cached(ADD_COUNT)?;
-        for ((agent, owner, state), n) in &self.counts {
+        for ((scope, state), n) in &self.counts {
             if *n != 0 {
-                statement.execute(params![
-                    agent.as_str(),
-                    &*owner.grant,
-                    &*owner.subject,
-                    state.number(),
-                    n
-                ])?;
+                statement.execute(params![scope, state.number(), n])?;
             }
         }
         Ok(Done { changed: self.changed.into_values().collect(), commits: self.commits })
     }
 
-    /// Writes the new tasks, before anything looks for their rows.
+    /// Writes new tasks and events, before anything looks for their rows.
     fn flush(&mut self) -> Result<(), Error> {
-        batch::insert(self.db, &std::mem::take(&mut self.created))?;
+        batch::insert_tasks(self.db, &std::mem::take(&mut self.created))?;
+        batch::insert_events(self.db, &std::mem::take(&mut self.events))?;
         Ok(())
     }
 
-    pub fn apply(&mut self, op: &Op) -> Result<Applied, Error> {
+    /// The number of an agent with an owner.
+    fn scope(&mut self, agent: &AgentName, owner: &Owner) -> Result<i64, Error> {
+        let named = (agent.clone(), owner.clone());
+        if let Some(key) = self.scopes.get(&named) {
+            return Ok(*key);
+        }
+        let key = scope::find_or_insert(self.db, agent, owner)?;
+        self.scopes.insert(named, key);
+        Ok(key)
+    }
+
+    /// `prepared` stands beside an operation that creates its task.
+    pub fn apply(&mut self, op: &Op, prepared: Option<&Result<Prepared, Refusal>>) -> Result<Applied, Error> {
         self.check_grant(&op.by)?;
         // A new task's id is new: the table says so itself, when the row is written.
         let is_new = op.create.is_some() && !op.repeat;
         let known = if is_new { self.recall(op.task) } else { self.lookup(op.task)? };
-        match (&op.create, known) {
-            (Some(_), Some(known)) => self.repeated(op, known),
-            (Some(new), None) => self.create(op, new),
-            (None, Some(known)) if op.by.sees(known.task()) => {
-                if op.repeat && self.was_applied(op)? {
-                    return Ok(Applied { known, events: Vec::new(), repeated: true });
+        match (op.create.as_ref().zip(prepared), known) {
+            (Some(_), Some(kept)) => self.repeated(op, kept),
+            (Some((new, prepared)), None) => self.create(op, new, prepared),
+            (None, Some(kept)) if op.by.sees(kept.known.task()) => {
+                if op.repeat && self.was_applied(op, kept.key)? {
+                    return Ok(Applied { known: kept.known, events: Vec::new(), repeated: true });
                 }
-                self.advance(op, known)
+                self.advance(op, kept)
             }
             (None, Some(_) | None) => Err(Error::NotFound),
         }
@@ -140,7 +147,7 @@ impl<'a> Group<'a> {
                     now: claim.now,
                     repeat: false,
                 };
-                match self.apply(&op) {
+                match self.apply(&op, None) {
                     Ok(applied) => claimed.push(self.whole(applied.known)?),
                     Err(Error::Refused(_)) => passed_over += 1,
                     Err(why) => return Err(why),
@@ -158,54 +165,58 @@ impl<'a> Group<'a> {
         Ok(statement.query_map(bind, |row| rows::id(row, 0))?.collect::<Result<_, _>>()?)
     }
 
-    fn whole(&self, known: Known) -> Result<Arc<Snapshot>, Error> {
+    fn whole(&mut self, known: Known) -> Result<Arc<Snapshot>, Error> {
         match known {
             Known::Whole(snapshot) => Ok(snapshot),
-            Known::Head(task) => Ok(Arc::new(super::read::snapshot_of(self.db, Task::clone(&task))?)),
+            Known::Head(task) => {
+                self.flush()?;
+                let key = self.changed.get(&task.id).ok_or(Error::NotFound)?.key;
+                Ok(Arc::new(super::read::snapshot_of(self.db, key, Task::clone(&task))?))
+            }
         }
     }
 
-    fn create(&mut self, op: &Op, new: &Create) -> Result<Applied, Error> {
+    fn create(
+        &mut self,
+        op: &Op,
+        new: &Create,
+        prepared: &Result<Prepared, Refusal>,
+    ) -> Result<Applied, Error> {
         if let Some(key) = &new.idempotency
             && let Some(task) = self.find_key(new, key, op.now)?
         {
-            let known = self.lookup(task)?.ok_or(Error::NotFound)?;
+            let known = self.lookup(task)?.ok_or(Error::NotFound)?.known;
             return Ok(Applied { known, events: Vec::new(), repeated: true });
         }
-        let first = create(&new.new, op.now);
-        let mut snapshot = Snapshot::new(first.task);
-        first.events.iter().for_each(|event| snapshot.fill(event));
-        let mut steps =
-            Steps { events: first.events.into_iter().map(Arc::new).collect(), nudges: first.nudges };
-        let last = run(&mut steps, snapshot.task.clone(), &op.inputs, op.now)?;
-        steps.events[1..].iter().for_each(|event| snapshot.fill(event));
-        snapshot.task = last;
+        let Prepared { snapshot, steps, text } = prepared.as_ref().map_err(|why| *why)?;
         if let Some(Idempotency { key, digest }) = &new.idempotency {
-            let (agent, owner) = (&new.new.agent, &new.new.owner);
-            self.db.prepare_cached(PUT_KEY)?.execute(params![
-                agent.as_str(),
-                &*owner.grant,
-                &*owner.subject,
-                key,
-                digest,
-                op.task.as_bytes(),
-                op.now.as_millis()
-            ])?;
+            let scope = self.scope(&new.new.agent, &new.new.owner)?;
+            let bind = params![scope, key, digest, op.task.as_bytes(), op.now.as_millis()];
+            self.db.prepare_cached(PUT_KEY)?.execute(bind)?;
             let forgotten = op.now.as_millis().saturating_sub(KEY_LIVES_MS);
             self.db.prepare_cached(FORGET_KEYS)?.execute([forgotten])?;
         }
-        self.write(op, None, Known::Whole(Arc::new(snapshot)), steps)
+        let key = *self.next;
+        *self.next += 1;
+        let known = Known::Whole(Arc::clone(snapshot));
+        let scope = self.scope(&new.new.agent, &new.new.owner)?;
+        self.created.push(Created { key, scope, known: known.clone() });
+        let row = Change { task: key, op: op.id, events: steps.events.clone(), text: Arc::clone(text) };
+        self.events.push(row);
+        Ok(self.note(Kept { key, known }, scope, None, steps.clone()))
     }
 
-    fn advance(&mut self, op: &Op, known: Known) -> Result<Applied, Error> {
+    fn advance(&mut self, op: &Op, Kept { key, known }: Kept) -> Result<Applied, Error> {
         let before = known.task().clone();
         let mut steps = Steps::default();
-        let after = run(&mut steps, before.clone(), &op.inputs, op.now)?;
+        let after = steps.run(before.clone(), &op.inputs, op.now)?;
         if after == before {
             return Ok(Applied { known, events: Vec::new(), repeated: false });
         }
-        self.flush()?;
-        write::task(self.db, &after)?;
+        if self.created.iter().any(|created| created.key == key) {
+            self.flush()?;
+        }
+        write::task(self.db, key, &after)?;
         let known = match known {
             Known::Whole(snapshot) => {
                 let mut snapshot = Arc::unwrap_or_clone(snapshot);
@@ -215,65 +226,56 @@ impl<'a> Group<'a> {
             }
             Known::Head(_) => Known::Head(Arc::new(after)),
         };
-        self.write(op, Some(&before), known, steps)
+        // A lease that is renewed is no event.
+        if !steps.events.is_empty() {
+            let text = Arc::new(log::spell(&steps.events));
+            self.events.push(Change { task: key, op: op.id, events: steps.events.clone(), text });
+        }
+        let scope = self.scope(&before.agent, &before.owner)?;
+        Ok(self.note(Kept { key, known }, scope, Some(before.state.shown()), steps))
     }
 
-    /// The rows beside the task's own, and what is to be known after the commit.
-    fn write(
-        &mut self,
-        op: &Op,
-        before: Option<&Task>,
-        known: Known,
-        steps: Steps,
-    ) -> Result<Applied, Error> {
-        if let Some(before) = before {
-            batch::insert_events(self.db, op.task, op.id, &steps.events)?;
-            write::attempts(self.db, before, &steps.events)?;
-        } else {
-            self.created.push(Created { known: known.clone(), events: steps.events.clone(), op: op.id });
-        }
-        let task = known.task();
-        let (old, new) = (before.map(|task| task.state.shown()), task.state.shown());
+    /// What is to be known after the commit, and the counts. `old` is what clients saw before.
+    fn note(&mut self, kept: Kept, scope: i64, old: Option<TaskState>, steps: Steps) -> Applied {
+        let Steps { events, nudges } = steps;
+        let Kept { key, known } = kept;
+        let new = known.task().state.shown();
         if old != Some(new) {
-            let key = |state| (task.agent.clone(), task.owner.clone(), state);
-            *self.counts.entry(key(new)).or_default() += 1;
+            *self.counts.entry((scope, new)).or_default() += 1;
             if let Some(old) = old {
-                *self.counts.entry(key(old)).or_default() -= 1;
+                *self.counts.entry((scope, old)).or_default() -= 1;
             }
         }
-        self.changed.insert(op.task, whole_or_head(known.clone()));
-        let Steps { events, nudges } = steps;
+        self.changed.insert(known.task().id, Kept { key, known: whole_or_head(known.clone()) });
         self.commits.push(Committed { known: known.clone(), events: events.clone(), nudges });
-        Ok(Applied { known, events, repeated: false })
+        Applied { known, events, repeated: false }
     }
 
     /// The task, where it is in memory.
-    fn recall(&self, id: TaskId) -> Option<Known> {
+    fn recall(&self, id: TaskId) -> Option<Kept> {
         self.changed.get(&id).cloned().or_else(|| self.hot.find(id))
     }
 
     /// The task as this transaction sees it.
-    pub fn lookup(&self, id: TaskId) -> Result<Option<Known>, Error> {
-        if let Some(known) = self.recall(id) {
-            return Ok(Some(known));
+    fn lookup(&mut self, id: TaskId) -> Result<Option<Kept>, Error> {
+        if let Some(kept) = self.recall(id) {
+            return Ok(Some(kept));
         }
-        let sql = FIND_TASK.replace("{}", rows::TASK);
-        let task = self.db.prepare_cached(&sql)?.query_row([id.as_bytes()], rows::task).optional()?;
-        Ok(task.map(|task| Known::Head(Arc::new(task))))
+        let found = rows::find_task(self.db, id)?;
+        Ok(found.map(|(key, task)| Kept { key, known: Known::Head(Arc::new(task)) }))
     }
 
     /// A create whose task is there: the same operation again, or a fault of the caller's ids.
-    fn repeated(&mut self, op: &Op, known: Known) -> Result<Applied, Error> {
-        if self.was_applied(op)? {
-            return Ok(Applied { known, events: Vec::new(), repeated: true });
+    fn repeated(&mut self, op: &Op, kept: Kept) -> Result<Applied, Error> {
+        if self.was_applied(op, kept.key)? {
+            return Ok(Applied { known: kept.known, events: Vec::new(), repeated: true });
         }
         Err(Error::Corrupt(format!("a second task {} was to be created", op.task)))
     }
 
-    fn was_applied(&mut self, op: &Op) -> Result<bool, Error> {
+    fn was_applied(&mut self, op: &Op, task: i64) -> Result<bool, Error> {
         self.flush()?;
-        let mut statement = self.db.prepare_cached(FIND_OP)?;
-        Ok(statement.exists(params![op.task.as_bytes(), op.id.as_bytes()])?)
+        Ok(log::was_applied(self.db, task, op.id.as_bytes())?)
     }
 
     fn check_grant(&self, by: &By) -> Result<(), Error> {
@@ -284,12 +286,12 @@ impl<'a> Group<'a> {
     }
 
     /// The task that a fresh key stands for.
-    fn find_key(&self, new: &Create, key: &Idempotency, now: Timestamp) -> Result<Option<TaskId>, Error> {
-        let (agent, owner) = (&new.new.agent, &new.new.owner);
+    fn find_key(&mut self, new: &Create, key: &Idempotency, now: Timestamp) -> Result<Option<TaskId>, Error> {
+        let scope = self.scope(&new.new.agent, &new.new.owner)?;
         let found = self
             .db
             .prepare_cached(FIND_KEY)?
-            .query_row(params![agent.as_str(), &*owner.grant, &*owner.subject, key.key], |row| {
+            .query_row(params![scope, key.key], |row| {
                 Ok((row.get::<_, [u8; 32]>(0)?, rows::id(row, 1)?, row.get::<_, i64>(2)?))
             })
             .optional()?;
@@ -300,28 +302,4 @@ impl<'a> Group<'a> {
             None => Ok(None),
         }
     }
-}
-
-#[derive(Default)]
-struct Steps {
-    events: Vec<Arc<Event>>,
-    nudges: Vec<Nudge>,
-}
-
-/// Runs each input in turn; the first refusal refuses them all.
-fn run(steps: &mut Steps, mut task: Task, inputs: &[Input], now: Timestamp) -> Result<Task, Refusal> {
-    for input in inputs {
-        let Step { task: next, events, nudges } = step(&task, input, now)?;
-        task = next;
-        steps.events.extend(events.into_iter().map(Arc::new));
-        for nudge in nudges {
-            if !steps.nudges.contains(&nudge) {
-                steps.nudges.push(nudge);
-            }
-        }
-    }
-    if !matches!(task.state, State::Ready { .. }) {
-        steps.nudges.retain(|nudge| !matches!(nudge, Nudge::Ready(_)));
-    }
-    Ok(task)
 }

@@ -17,6 +17,13 @@ const BYTES: usize = 6 * 1024 * 1024;
 /// A task with more content than this is kept without it.
 const WHOLE: usize = 256 * 1024;
 
+/// A task with the number of its row.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    pub key: i64,
+    pub known: Known,
+}
+
 /// A bounded map, least recently used first out.
 #[derive(Debug)]
 pub struct Hot {
@@ -25,7 +32,7 @@ pub struct Hot {
 
 #[derive(Debug)]
 struct Cache {
-    tasks: LruCache<TaskId, (Known, usize)>,
+    tasks: LruCache<TaskId, (Kept, usize)>,
     bytes: usize,
 }
 
@@ -36,29 +43,29 @@ impl Default for Hot {
 }
 
 impl Hot {
-    pub fn find(&self, id: TaskId) -> Option<Known> {
-        self.cache().tasks.get(&id).map(|(known, _)| known.clone())
+    pub fn find(&self, id: TaskId) -> Option<Kept> {
+        self.cache().tasks.get(&id).map(|(kept, _)| kept.clone())
     }
 
     /// Keeps what was committed.
-    pub fn put(&self, known: impl IntoIterator<Item = Known>) {
+    pub fn put(&self, changed: impl IntoIterator<Item = Kept>) {
         let mut cache = self.cache();
-        for known in known {
-            cache.put(known);
+        for kept in changed {
+            cache.put(kept);
         }
     }
 
     /// Keeps what was read, where it is over: only the writer may keep what can still change, since what is here is
     /// what the next step starts from. What the writer put here meanwhile stays: a task that is over can still be shown.
-    pub fn put_read(&self, snapshot: &Arc<Snapshot>) {
+    pub fn put_read(&self, key: i64, snapshot: &Arc<Snapshot>) {
         if !snapshot.task.state.is_terminal() || snapshot.weight() > WHOLE {
             return;
         }
         let mut cache = self.cache();
         let newest =
-            cache.tasks.peek(&snapshot.task.id).is_none_or(|(known, _)| *known.task() == snapshot.task);
+            cache.tasks.peek(&snapshot.task.id).is_none_or(|(kept, _)| *kept.known.task() == snapshot.task);
         if newest {
-            cache.put(Known::Whole(Arc::clone(snapshot)));
+            cache.put(Kept { key, known: Known::Whole(Arc::clone(snapshot)) });
         }
     }
 
@@ -68,14 +75,14 @@ impl Hot {
 }
 
 impl Cache {
-    fn put(&mut self, known: Known) {
-        let weight = known.snapshot().map_or(1024, |snapshot| snapshot.weight());
+    fn put(&mut self, kept: Kept) {
+        let weight = kept.known.snapshot().map_or(1024, |snapshot| snapshot.weight());
         self.bytes += weight;
-        let id = known.task().id;
+        let id = kept.known.task().id;
         if self.tasks.len() == TASKS && !self.tasks.contains_key(&id) {
             self.drop_oldest();
         }
-        if let Some((_, old)) = self.tasks.insert(id, (known, weight)) {
+        if let Some((_, old)) = self.tasks.insert(id, (kept, weight)) {
             self.bytes -= old;
         }
         while self.bytes > BYTES {

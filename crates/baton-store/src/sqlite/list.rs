@@ -9,7 +9,7 @@ use baton_core::model::TaskState;
 use baton_core::task::Snapshot;
 use rusqlite::{Connection, ToSql, params};
 
-use super::{read, rows};
+use super::{read, rows, scope};
 use crate::{Content, Error, ListAllQuery, ListQuery, Page, Position};
 
 const SHOWN: [TaskState; 8] = [
@@ -25,39 +25,36 @@ const SHOWN: [TaskState; 8] = [
 
 pub(super) const LIST_BY_STATE: &str = "-- store.list_by_state
 SELECT status_at, id FROM task
-WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND shown_state = ?4 AND status_at >= ?5
-    AND (status_at, id) < (?6, ?7)
-ORDER BY status_at DESC, id DESC LIMIT ?8";
+WHERE scope = ?1 AND shown_state = ?2 AND status_at >= ?3 AND (status_at, id) < (?4, ?5)
+ORDER BY status_at DESC, id DESC LIMIT ?6";
 
 pub(super) const LIST_BY_CONTEXT: &str = "-- store.list_by_context
 SELECT status_at, id FROM task
-WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND context_id = ?4 AND status_at >= ?5
-    AND (status_at, id) < (?6, ?7) AND shown_state BETWEEN ?8 AND ?9
-ORDER BY status_at DESC, id DESC LIMIT ?10";
+WHERE scope = ?1 AND context_id = ?2 AND status_at >= ?3 AND (status_at, id) < (?4, ?5)
+    AND shown_state BETWEEN ?6 AND ?7
+ORDER BY status_at DESC, id DESC LIMIT ?8";
 
 pub(super) const COUNT_KEPT: &str = "-- store.count_kept
 SELECT coalesce(sum(n), 0) FROM task_count
-WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND shown_state BETWEEN ?4 AND ?5";
+WHERE scope = ?1 AND shown_state BETWEEN ?2 AND ?3";
 
 pub(super) const COUNT_SINCE: &str = "-- store.count_since
 SELECT count(*) FROM task
-WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND shown_state = ?4 AND status_at >= ?5";
+WHERE scope = ?1 AND shown_state = ?2 AND status_at >= ?3";
 
 pub(super) const COUNT_CONTEXT: &str = "-- store.count_context
 SELECT count(*) FROM task
-WHERE agent = ?1 AND grant_id = ?2 AND subject = ?3 AND context_id = ?4 AND status_at >= ?5
-    AND shown_state BETWEEN ?6 AND ?7";
-
-const FIND_TASK: &str = "-- store.find_task
-SELECT {} FROM task WHERE id = ?1";
+WHERE scope = ?1 AND context_id = ?2 AND status_at >= ?3 AND shown_state BETWEEN ?4 AND ?5";
 
 pub fn page(db: &Connection, query: &ListQuery) -> Result<Page, Error> {
-    let mut found = positions(db, query)?;
+    // An owner without a task is not known here.
+    let Some(scope) = scope::find(db, &query.agent, &query.owner)? else { return Ok(Page::default()) };
+    let mut found = positions(db, scope, query)?;
     let more = found.len() > query.size;
     found.truncate(query.size);
     let next = found.last().copied().filter(|_| more);
     let tasks = load(db, &found, query.content)?;
-    Ok(Page { tasks, next, total: total(db, query)? })
+    Ok(Page { tasks, next, total: total(db, scope, query)? })
 }
 
 const LIST_ALL: &str = "-- store.list_all
@@ -66,9 +63,10 @@ WHERE id < ?1 AND (?2 IS NULL OR agent = ?2) AND shown_state BETWEEN ?3 AND ?4
 ORDER BY id DESC LIMIT ?5";
 
 const COUNT_ALL: &str = "-- store.count_all
-SELECT coalesce(sum(n), 0) FROM task_count WHERE (?1 IS NULL OR agent = ?1) AND shown_state BETWEEN ?2 AND ?3";
+SELECT coalesce(sum(n), 0) FROM scope JOIN task_count ON task_count.scope = scope.key
+WHERE (?1 IS NULL OR agent = ?1) AND shown_state BETWEEN ?2 AND ?3";
 
-/// Everybody's tasks. Identifiers grow with time, so that the primary key is the order of creation.
+/// Everybody's tasks. Identifiers grow with time, so that their order is that of creation.
 pub fn page_of_all(db: &Connection, query: &ListAllQuery) -> Result<Page, Error> {
     let after = query.after.map_or([0xff; 16], |at| *at.id.as_bytes());
     let agent = query.agent.as_ref().map(baton_core::ident::AgentName::as_str);
@@ -82,29 +80,28 @@ pub fn page_of_all(db: &Connection, query: &ListAllQuery) -> Result<Page, Error>
 }
 
 fn load(db: &Connection, positions: &[Position], content: Content) -> Result<Vec<Arc<Snapshot>>, Error> {
-    let sql = FIND_TASK.replace("{}", rows::TASK);
     let mut tasks = Vec::with_capacity(positions.len());
     for position in positions {
-        let task = db.prepare_cached(&sql)?.query_row([position.id.as_bytes()], rows::task)?;
-        tasks.push(Arc::new(read::excerpt_of(db, task, content)?));
+        if let Some((key, task)) = rows::find_task(db, position.id)? {
+            tasks.push(Arc::new(read::excerpt_of(db, key, task, content)?));
+        }
     }
     Ok(tasks)
 }
 
 /// One more than a page, in order.
-fn positions(db: &Connection, query: &ListQuery) -> Result<Vec<Position>, Error> {
+fn positions(db: &Connection, scope: i64, query: &ListQuery) -> Result<Vec<Position>, Error> {
     let since = query.since.map_or(i64::MIN, baton_core::time::Timestamp::as_millis);
     let after = query.after.map_or((i64::MAX, [0xff; 16]), |at| (at.at.as_millis(), *at.id.as_bytes()));
-    let (agent, grant, subject) = (query.agent.as_str(), &*query.owner.grant, &*query.owner.subject);
     let most = query.size + 1;
     if let Some(context) = &query.context {
         let (low, high) = states(query.state);
-        let bind = params![agent, grant, subject, context.as_str(), since, after.0, after.1, low, high, most];
+        let bind = params![scope, context.as_str(), since, after.0, after.1, low, high, most];
         return collect(db, LIST_BY_CONTEXT, bind);
     }
     let mut found = Vec::new();
     for state in SHOWN.into_iter().filter(|state| query.state.is_none_or(|wanted| wanted == *state)) {
-        let bind = params![agent, grant, subject, state.number(), since, after.0, after.1, most];
+        let bind = params![scope, state.number(), since, after.0, after.1, most];
         found.extend(collect(db, LIST_BY_STATE, bind)?);
     }
     found.sort_unstable_by(|a, b| b.cmp(a));
@@ -129,8 +126,7 @@ fn states(state: Option<TaskState>) -> (i32, i32) {
     }
 }
 
-fn total(db: &Connection, query: &ListQuery) -> Result<u64, Error> {
-    let (agent, grant, subject) = (query.agent.as_str(), &*query.owner.grant, &*query.owner.subject);
+fn total(db: &Connection, scope: i64, query: &ListQuery) -> Result<u64, Error> {
     let (low, high) = states(query.state);
     let since = query.since.map(baton_core::time::Timestamp::as_millis);
     let one = |sql: &str, bind: &[&dyn ToSql]| -> Result<u64, Error> {
@@ -139,11 +135,9 @@ fn total(db: &Connection, query: &ListQuery) -> Result<u64, Error> {
     match (&query.context, since) {
         (Some(context), since) => {
             let since = since.unwrap_or(i64::MIN);
-            one(COUNT_CONTEXT, params![agent, grant, subject, context.as_str(), since, low, high])
+            one(COUNT_CONTEXT, params![scope, context.as_str(), since, low, high])
         }
-        (None, None) => one(COUNT_KEPT, params![agent, grant, subject, low, high]),
-        (None, Some(since)) => {
-            (low..=high).map(|state| one(COUNT_SINCE, params![agent, grant, subject, state, since])).sum()
-        }
+        (None, None) => one(COUNT_KEPT, params![scope, low, high]),
+        (None, Some(since)) => (low..=high).map(|state| one(COUNT_SINCE, params![scope, state, since])).sum(),
     }
 }

@@ -11,9 +11,12 @@ mod grants;
 mod hot;
 mod list;
 mod lock;
+mod log;
 mod open;
+mod prepare;
 mod read;
 mod rows;
+mod scope;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -80,6 +83,7 @@ impl Sqlite {
             hot: Arc::clone(&hot),
             grants: Arc::clone(&grants),
             counters: Arc::clone(&counters),
+            next: open::next_task(&connection).map_err(|why| database(why.into()))?,
             observer,
         };
         let writer = writer::Writer::start(connection, shared, Arc::clone(&lock))

@@ -53,6 +53,14 @@ pub fn writer(path: &Path) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
+const MAX_TASK: &str = "-- store.max_task
+SELECT coalesce(max(key), 0) FROM task";
+
+/// The number that the next new task gets.
+pub fn next_task(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row(MAX_TASK, [], |row| row.get::<_, i64>(0)).map(|last| last + 1)
+}
+
 /// A connection that cannot write.
 pub fn reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -3,15 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use baton_core::ident::TaskId;
 use baton_core::task::{Event, Snapshot, Task};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _};
 use tokio::sync::Semaphore;
 
-use super::{open, rows};
-use crate::{Content, Error};
-
-/// Bytes of content after which a read of events ends early: a reader that is behind comes again.
-const EVENT_BYTES: usize = 4 * 1024 * 1024;
+use super::{log, open};
+use crate::{AttemptRecord, Content, Error};
 
 /// Connections that read at the same time.
 const READERS: usize = 4;
@@ -75,73 +73,43 @@ impl Readers {
     }
 }
 
-pub(super) const LIST_MESSAGES: &str = "-- store.list_messages
-SELECT seq, message FROM event WHERE task_id = ?1 AND message IS NOT NULL ORDER BY seq";
-
-pub(super) const LIST_CHUNKS: &str = "-- store.list_chunks
-SELECT seq, artifact, append, last_chunk FROM event WHERE task_id = ?1 AND artifact IS NOT NULL ORDER BY seq";
-
-pub(super) const LIST_EVENTS: &str = "-- store.list_events
-SELECT {} FROM event
-WHERE task_id = ?1 AND seq > ?2 AND NOT EXISTS (SELECT 1 FROM task WHERE id = ?1 AND pruned = 1)
-ORDER BY seq LIMIT ?3";
-
-pub(super) const LIST_NEWEST_MESSAGES: &str = "-- store.list_newest_messages
-SELECT seq, message FROM event WHERE task_id = ?1 AND message IS NOT NULL ORDER BY seq DESC LIMIT ?2";
+const FIND_KEY: &str = "-- store.find_task_key
+SELECT key, pruned FROM task WHERE id = ?1";
 
 /// As much of a task's content as a page shows.
-pub fn excerpt_of(db: &Connection, task: Task, content: Content) -> Result<Snapshot, Error> {
+pub fn excerpt_of(db: &Connection, key: i64, task: Task, content: Content) -> Result<Snapshot, Error> {
     if content.artifacts {
-        return snapshot_of(db, task);
+        return snapshot_of(db, key, task);
     }
     let mut snapshot = Snapshot::new(task);
     if content.messages > 0 {
         // One more: the newest may be the status' own.
-        let bind = params![snapshot.task.id.as_bytes(), content.messages as u64 + 1];
-        snapshot.messages = db
-            .prepare_cached(LIST_NEWEST_MESSAGES)?
-            .query_map(bind, |row| Ok((row.get(0)?, Arc::new(rows::json(row, 1)?))))?
-            .collect::<Result<_, _>>()?;
-        snapshot.messages.reverse();
+        snapshot.messages = log::newest_messages(db, key, content.messages.saturating_add(1))?;
     }
     Ok(snapshot)
 }
 
 /// The content of a task that was read.
-pub fn snapshot_of(db: &Connection, task: Task) -> Result<Snapshot, Error> {
+pub fn snapshot_of(db: &Connection, key: i64, task: Task) -> Result<Snapshot, Error> {
     let mut snapshot = Snapshot::new(task);
-    let id = snapshot.task.id;
-    snapshot.messages = db
-        .prepare_cached(LIST_MESSAGES)?
-        .query_map([id.as_bytes()], |row| Ok((row.get(0)?, Arc::new(rows::json(row, 1)?))))?
-        .collect::<Result<_, _>>()?;
-    if snapshot.task.artifacts.is_empty() {
-        return Ok(snapshot);
-    }
-    let mut statement = db.prepare_cached(LIST_CHUNKS)?;
-    let mut chunks = statement.query([id.as_bytes()])?;
-    while let Some(row) = chunks.next()? {
-        snapshot.write(&rows::chunk(row, 1)?);
-    }
+    log::fill(db, key, &mut snapshot)?;
     Ok(snapshot)
 }
 
-pub fn events(
-    db: &Connection,
-    id: baton_core::ident::TaskId,
-    after: u64,
-    most: usize,
-) -> Result<Vec<Arc<Event>>, Error> {
-    let sql = LIST_EVENTS.replace("{}", rows::EVENT);
-    let mut statement = db.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![id.as_bytes(), after, most])?;
-    let (mut events, mut bytes) = (Vec::new(), 0);
-    while bytes < EVENT_BYTES
-        && let Some(row) = rows.next()?
-    {
-        let event = rows::event(row)?;
-        bytes += event.body.weight();
-        events.push(Arc::new(event));
+/// The events after `seq`; none of a task that is pruned.
+pub fn events(db: &Connection, id: TaskId, seq: u64, most: usize) -> Result<Vec<Arc<Event>>, Error> {
+    match find_key(db, id)? {
+        Some((key, false)) => log::events(db, key, seq, most),
+        Some((_, true)) | None => Ok(Vec::new()),
     }
-    Ok(events)
+}
+
+pub fn attempts(db: &Connection, id: TaskId) -> Result<Vec<AttemptRecord>, Error> {
+    find_key(db, id)?.map_or(Ok(Vec::new()), |(key, _)| log::attempts(db, key))
+}
+
+/// The number of a task's row, and whether it is pruned.
+fn find_key(db: &Connection, id: TaskId) -> rusqlite::Result<Option<(i64, bool)>> {
+    let mut statement = db.prepare_cached(FIND_KEY)?;
+    statement.query_row([id.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }

@@ -8,40 +8,35 @@ use baton_core::ident::{AgentName, TaskId};
 use baton_core::model::TaskState;
 use baton_core::task::{Event, Input, LeaseLoss, Snapshot};
 use baton_core::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
+use super::hot::Kept;
+use super::prepare::Prepared;
 use super::writer::Write;
-use super::{Sqlite, list, read, rows};
+use super::{Sqlite, list, log, read, rows};
 use crate::{
     Applied, AttemptRecord, By, Claim, Error, Known, ListAllQuery, ListQuery, Op, Page, Status, Tasks,
 };
-
-const FIND_TASK: &str = "-- store.find_task
-SELECT {} FROM task WHERE id = ?1";
-
-pub(super) const LIST_ATTEMPTS: &str = "-- store.list_attempts
-SELECT number, holder_kind, holder, started_at, ended_at, outcome FROM attempt WHERE task_id = ?1 ORDER BY number";
 
 pub(super) const LIST_DUE: &str = "-- store.list_due
 SELECT id, lease_until, attempt, deadline, answer_until FROM task WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
 
 pub(super) const LIST_ORPHANED: &str = "-- store.list_orphaned
-SELECT id, attempt FROM task WHERE holder_kind = 'node' AND holder <> ?1 ORDER BY id LIMIT ?2";
+SELECT id, attempt FROM task INDEXED BY task_open
+WHERE (phase = 'ready' OR phase = 'running' OR phase = 'interrupted') AND holder_kind = 'node' AND holder <> ?1
+ORDER BY id LIMIT ?2";
 
 pub(super) const NEXT_READY: &str = "-- store.next_ready
 SELECT min(coalesce(not_before, 0)) FROM task WHERE agent = ?1 AND phase = 'ready'";
 
 pub(super) const LIST_OPEN_OF_REVOKED: &str = r#"-- store.list_open_of_revoked
 SELECT id FROM task
-WHERE grant_id IN (SELECT id FROM "grant" WHERE revoked_at IS NOT NULL)
+WHERE scope IN (SELECT scope.key FROM scope JOIN "grant" ON "grant".id = scope.grant_id WHERE revoked_at IS NOT NULL)
     AND (phase = 'ready' OR phase = 'running' OR phase = 'interrupted') AND cancel_requested = 0
 ORDER BY id LIMIT ?1"#;
 
-const PRUNE_EVENTS: &str = "-- store.prune_events
-DELETE FROM event WHERE task_id = ?1 AND message IS NULL AND artifact IS NULL";
-
 const MARK_PRUNED: &str = "-- store.mark_pruned
-UPDATE task SET pruned = 1 WHERE id = ?1";
+UPDATE task SET pruned = 1 WHERE id = ?1 RETURNING key";
 
 const LIST_PRUNABLE: &str = "-- store.list_prunable
 SELECT id FROM task
@@ -54,7 +49,8 @@ SELECT shown_state, sum(n) FROM task_count GROUP BY shown_state ORDER BY shown_s
 #[async_trait]
 impl Tasks for Sqlite {
     async fn apply(&self, op: Op) -> Result<Applied, Error> {
-        self.inner.writer.write(|reply| Write::Apply(Box::new(op), reply)).await
+        let prepared = op.create.as_ref().map(|new| Prepared::new(&op, new));
+        self.inner.writer.write(|reply| Write::Apply(Box::new((op, prepared)), reply)).await
     }
 
     async fn claim(&self, claim: Claim) -> Result<Vec<Arc<Snapshot>>, Error> {
@@ -65,26 +61,24 @@ impl Tasks for Sqlite {
         if self.inner.readers.is_closed() {
             return Err(Error::closed());
         }
-        if let Some(Known::Whole(snapshot)) = self.inner.hot.find(id) {
+        if let Some(Kept { known: Known::Whole(snapshot), .. }) = self.inner.hot.find(id) {
             return Ok(by.sees(&snapshot.task).then_some(snapshot));
         }
         let by = by.clone();
         let found = self
             .inner
             .readers
-            .run(move |db| {
-                let sql = FIND_TASK.replace("{}", rows::TASK);
-                let task = db.prepare_cached(&sql)?.query_row([id.as_bytes()], rows::task).optional()?;
-                match task {
-                    Some(task) if by.sees(&task) => Ok(Some(Arc::new(read::snapshot_of(db, task)?))),
-                    Some(_) | None => Ok(None),
+            .run(move |db| match rows::find_task(db, id)? {
+                Some((key, task)) if by.sees(&task) => {
+                    Ok(Some((key, Arc::new(read::snapshot_of(db, key, task)?))))
                 }
+                Some(_) | None => Ok(None),
             })
             .await?;
-        if let Some(snapshot) = &found {
-            self.inner.hot.put_read(snapshot);
-        }
-        Ok(found)
+        Ok(found.map(|(key, snapshot)| {
+            self.inner.hot.put_read(key, &snapshot);
+            snapshot
+        }))
     }
 
     async fn list(&self, query: ListQuery) -> Result<Page, Error> {
@@ -100,14 +94,7 @@ impl Tasks for Sqlite {
     }
 
     async fn attempts(&self, id: TaskId) -> Result<Vec<AttemptRecord>, Error> {
-        self.inner
-            .readers
-            .run(move |db| {
-                let mut statement = db.prepare_cached(LIST_ATTEMPTS)?;
-                let found = statement.query_map([id.as_bytes()], rows::attempt_record)?;
-                Ok(found.collect::<Result<_, _>>()?)
-            })
-            .await
+        self.inner.readers.run(move |db| read::attempts(db, id)).await
     }
 
     async fn due(&self, now: Timestamp, most: usize) -> Result<Vec<(TaskId, Input)>, Error> {
@@ -200,11 +187,11 @@ fn prunable(db: &Connection, before: Timestamp, most: usize) -> Result<Vec<TaskI
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Deletes the events of ended tasks; messages and artifacts, and so the snapshot, stay.
+/// Deletes the events of ended tasks; messages, artifacts and attempts, and so the snapshot, stay.
 pub fn prune(db: &Connection, tasks: &[TaskId]) -> Result<usize, Error> {
     for id in tasks {
-        db.prepare_cached(PRUNE_EVENTS)?.execute([id.as_bytes()])?;
-        db.prepare_cached(MARK_PRUNED)?.execute([id.as_bytes()])?;
+        let key = db.prepare_cached(MARK_PRUNED)?.query_row([id.as_bytes()], |row| row.get(0))?;
+        log::prune(db, key)?;
     }
     Ok(tasks.len())
 }

@@ -1,14 +1,11 @@
-//! The rows of one operation.
-
-use std::sync::Arc;
+//! A task's row.
 
 use baton_core::json::Object;
-use baton_core::task::{Attempt, Body, Event, HolderKind, Interruption, Outcome, State, Task};
+use baton_core::task::{Attempt, HolderKind, Interruption, State, Task};
 use baton_core::time::Timestamp;
+use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{Connection, params};
 
-use super::batch::{self, AttemptRow};
 use super::rows::{holder_kind_text, phase, to_json};
 
 const UPDATE_TASK: &str = "-- store.update_task
@@ -16,10 +13,7 @@ UPDATE task SET status_at = ?1, status_message = ?2, seq = ?3, attempt = ?4, cou
     shown = ?7, not_before = ?8, begun = ?9, interruption = ?10, answer_until = ?11, holder_kind = ?12, holder = ?13,
     attempt_started_at = ?14, lease_until = ?15, reason = ?16, dead_letter = ?17, due_at = ?18, artifacts = ?19,
     usage = ?20, phase = ?21, shown_state = ?22
-WHERE id = ?23";
-
-const END_ATTEMPT: &str = "-- store.end_attempt
-UPDATE attempt SET ended_at = ?3, outcome = ?4 WHERE task_id = ?1 AND number = ?2";
+WHERE key = ?23";
 
 /// What a task's row says of its state, column by column.
 #[derive(Default)]
@@ -121,50 +115,12 @@ pub fn due_at(task: &Task) -> Option<Timestamp> {
 }
 
 /// Writes a task's row anew.
-pub fn task(db: &Connection, task: &Task) -> rusqlite::Result<()> {
+pub fn task(db: &Connection, key: i64, task: &Task) -> rusqlite::Result<()> {
     let mut statement = db.prepare_cached(UPDATE_TASK)?;
     for (at, value) in (1..).zip(Columns::of(task).values(task)) {
         statement.raw_bind_parameter(at, value)?;
     }
-    statement.raw_bind_parameter(23, task.id.as_bytes())?;
+    statement.raw_bind_parameter(23, key)?;
     statement.raw_execute()?;
     Ok(())
-}
-
-/// Keeps the attempt history in step with the events of an operation on a task that was there.
-pub fn attempts(db: &Connection, before: &Task, events: &[Arc<Event>]) -> rusqlite::Result<()> {
-    let events = || events.iter().map(|event| &**event);
-    if let Some(open) = before.state.open_attempt()
-        && let Some((event, outcome)) = events().find_map(|event| Some((event, outcome(&event.body)?)))
-    {
-        let bind = params![before.id.as_bytes(), open.number, event.at.as_millis(), outcome.as_str()];
-        db.prepare_cached(END_ATTEMPT)?.execute(bind)?;
-    }
-    let rows: Vec<_> = batch::attempts(events())
-        .into_iter()
-        .map(|(attempt, end)| AttemptRow { task: before.id, attempt, end })
-        .collect();
-    batch::insert_attempts(db, &rows)
-}
-
-/// How an attempt that is open ends with this event, if it does.
-pub const fn outcome(body: &Body) -> Option<Outcome> {
-    match body {
-        Body::Completed { .. } => Some(Outcome::Completed),
-        Body::Failed { reason, .. } => Some(Outcome::Failed(*reason)),
-        Body::Canceled { .. } => Some(Outcome::Canceled),
-        Body::Rejected { .. } => Some(Outcome::Rejected),
-        Body::Answered { .. } => Some(Outcome::Replied),
-        Body::Requeued { outcome, .. } => Some(*outcome),
-        Body::HolderGone => Some(Outcome::HolderGone),
-        Body::Submitted { .. }
-        | Body::Claimed { .. }
-        | Body::Progressed { .. }
-        | Body::Wrote { .. }
-        | Body::Used { .. }
-        | Body::Interrupted { .. }
-        | Body::Messaged { .. }
-        | Body::Resumed { .. }
-        | Body::CancelRequested => None,
-    }
 }

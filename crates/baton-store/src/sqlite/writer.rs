@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use baton_core::ident::TaskId;
-use baton_core::task::Snapshot;
+use baton_core::task::{Refusal, Snapshot};
 use baton_core::time::Timestamp;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -16,6 +16,7 @@ use super::apply::{Done, Group};
 use super::grants::Grants;
 use super::hot::Hot;
 use super::lock::Lock;
+use super::prepare::Prepared;
 use super::{Counters, access};
 use crate::{Applied, Claim, Error, Grant, NewGrant, Observer, Op, crash};
 
@@ -32,11 +33,14 @@ const CROWD: usize = 4;
 const GATHER: Duration = Duration::from_millis(2);
 const GAP: Duration = Duration::from_micros(100);
 
+/// Groups whose answers wait to be given; past that, the writer waits.
+const ANSWERS: usize = 16;
+
 type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
 /// Something to be written.
 pub enum Write {
-    Apply(Box<Op>, Reply<Applied>),
+    Apply(Box<(Op, Option<Result<Prepared, Refusal>>)>, Reply<Applied>),
     Claim(Claim, Reply<Vec<Arc<Snapshot>>>),
     CreateGrant(Box<NewGrant>, Reply<Arc<Grant>>),
     RevokeGrant { id: String, actor: String, now: Timestamp, reply: Reply<Arc<Grant>> },
@@ -49,6 +53,8 @@ pub struct Shared {
     pub hot: Arc<Hot>,
     pub grants: Arc<Grants>,
     pub counters: Arc<Counters>,
+    /// The number of the next new task.
+    pub next: i64,
     pub observer: Arc<dyn Observer>,
 }
 
@@ -64,8 +70,9 @@ impl Writer {
     /// The thread keeps `lock` until it is over.
     pub fn start(connection: Connection, shared: Shared, lock: Arc<Lock>) -> std::io::Result<Self> {
         let (queue, receiver) = mpsc::channel(QUEUE);
+        let answers = Answers::start();
         let thread = std::thread::Builder::new().name("baton-writer".to_owned()).spawn(move || {
-            run(&connection, receiver, &shared);
+            run(&connection, receiver, shared, &answers);
             drop(connection);
             drop(lock);
         })?;
@@ -116,7 +123,40 @@ enum Outcome {
     Pruned(Result<usize, Error>),
 }
 
-fn run(connection: &Connection, mut queue: mpsc::Receiver<Write>, shared: &Shared) {
+/// Gives the answers of a group. Waking many callers from a thread outside of the runtime costs a wake-up each; one wake-up
+/// of a spawn that then wakes them from within is cheaper.
+struct Answers(Option<mpsc::Sender<Answered>>);
+
+type Answered = Vec<(Write, Outcome)>;
+
+impl Answers {
+    /// Outside of a runtime each answer is given where it is found.
+    fn start() -> Self {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return Self(None) };
+        let (groups, mut receiver) = mpsc::channel::<Answered>(ANSWERS);
+        runtime.spawn(async move {
+            while let Some(group) = receiver.recv().await {
+                group.into_iter().for_each(|(write, outcome)| answer(write, outcome));
+            }
+        });
+        Self(Some(groups))
+    }
+
+    fn give(&self, mut group: Answered) {
+        if group.len() >= CROWD
+            && let Some(groups) = &self.0
+        {
+            match groups.blocking_send(group) {
+                Ok(()) => return,
+                // The runtime is gone.
+                Err(mpsc::error::SendError(unsent)) => group = unsent,
+            }
+        }
+        group.into_iter().for_each(|(write, outcome)| answer(write, outcome));
+    }
+}
+
+fn run(connection: &Connection, mut queue: mpsc::Receiver<Write>, mut shared: Shared, answers: &Answers) {
     let mut group = Vec::with_capacity(GROUP);
     let mut open = true;
     let mut answered = 0;
@@ -124,7 +164,7 @@ fn run(connection: &Connection, mut queue: mpsc::Receiver<Write>, shared: &Share
         gather(&mut queue, &mut group, answered);
         answered = group.len();
         open = !group.iter().any(|write| matches!(write, Write::Close));
-        commit_all(connection, &mut group, shared);
+        commit_all(connection, &mut group, &mut shared, answers);
     }
     let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
 }
@@ -154,9 +194,9 @@ fn gather(queue: &mut mpsc::Receiver<Write>, group: &mut Vec<Write>, answered: u
 }
 
 /// Commits the group; where that fails, each of its operations alone, so that one that cannot be written spoils no other.
-fn commit_all(connection: &Connection, group: &mut Vec<Write>, shared: &Shared) {
+fn commit_all(connection: &Connection, group: &mut Vec<Write>, shared: &mut Shared, answers: &Answers) {
     match commit(connection, group, shared) {
-        Ok(outcomes) => group.drain(..).zip(outcomes).for_each(|(write, outcome)| answer(write, outcome)),
+        Ok(outcomes) => answers.give(group.drain(..).zip(outcomes).collect()),
         Err(why) if group.len() == 1 => {
             error!(error = %why, "the store could not commit");
             if let Some(write) = group.pop() {
@@ -166,23 +206,23 @@ fn commit_all(connection: &Connection, group: &mut Vec<Write>, shared: &Shared) 
         Err(why) => {
             error!(error = %why, operations = group.len(), "the store could not commit a group; trying one by one");
             for write in group.drain(..) {
-                commit_all(connection, &mut vec![write], shared);
+                commit_all(connection, &mut vec![write], shared, answers);
             }
         }
     }
 }
 
 /// One transaction. An operation that is refused is no failure of the group; an error of the database is.
-fn commit(connection: &Connection, group: &[Write], shared: &Shared) -> Result<Vec<Outcome>, Error> {
+fn commit(connection: &Connection, group: &[Write], shared: &mut Shared) -> Result<Vec<Outcome>, Error> {
     crash::pass(crash::BEFORE_BEGIN);
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let rollback = RollBack(connection);
-    let mut running = Group::new(connection, &shared.hot, &shared.grants);
+    let mut running = Group::new(connection, &shared.hot, &shared.grants, &mut shared.next);
     let mut outcomes = Vec::with_capacity(group.len());
     let mut grants = Vec::new();
     for write in group {
         outcomes.push(match write {
-            Write::Apply(op, _) => Outcome::Applied(or_fail(running.apply(op))?),
+            Write::Apply(work, _) => Outcome::Applied(or_fail(running.apply(&work.0, work.1.as_ref()))?),
             Write::Claim(claim, _) => Outcome::Claimed(or_fail(running.claim(claim))?),
             Write::CreateGrant(new, _) => {
                 Outcome::Grant(or_fail(access::create(connection, new, &mut grants))?)

@@ -182,7 +182,7 @@ impl Observer for Looks {
             for event in &commit.events {
                 let found: i64 = connection
                     .query_row(
-                        "SELECT count(*) FROM event WHERE task_id = ?1 AND seq = ?2",
+                        "SELECT count(*) FROM log JOIN task ON task.key = log.task WHERE id = ?1 AND log.seq = ?2",
                         rusqlite::params![id.as_bytes(), event.seq],
                         |row| row.get(0),
                     )
@@ -219,7 +219,7 @@ async fn one_bad_operation_spoils_no_group() {
     world.apply(create(new(0), at(0))).await;
     beside(&folder)
         .execute_batch(
-            "CREATE TRIGGER poison BEFORE INSERT ON event WHEN NEW.message LIKE '%poison%'
+            "CREATE TRIGGER poison BEFORE INSERT ON event WHEN NEW.events LIKE '%poison%'
              BEGIN SELECT RAISE(ABORT, 'poisoned'); END",
         )
         .unwrap();
@@ -338,15 +338,14 @@ async fn impossible_rows_are_refused() {
         assert!(changed.to_string().contains("constraint failed"), "{set}: {changed}");
     }
     for insert in [
-        "INSERT INTO event (task_id, seq, kind, at) VALUES (x'00', 0, 'used', 1)",
-        "INSERT INTO event (task_id, seq, kind, at) VALUES (x'00', 10001, 'used', 1)",
-        "INSERT INTO event (task_id, seq, kind, at) SELECT task_id, seq, kind, at FROM event LIMIT 1",
-        "INSERT INTO attempt (task_id, number, holder_kind, holder, started_at)
-         SELECT task_id, number + 1, holder_kind, holder, started_at FROM attempt WHERE ended_at IS NULL",
-        "INSERT INTO attempt (task_id, number, holder_kind, holder, started_at) VALUES (x'00', 0, 'node', 'b', 1)",
-        "INSERT INTO attempt (task_id, number, holder_kind, holder, started_at, ended_at) VALUES (x'00', 1, 'node', 'b', 1, 2)",
-        "INSERT INTO idempotency VALUES ('a', 'g', 's', 'k', x'00', x'00', 1)",
-        "INSERT INTO event (task_id, seq, kind, at, artifact) VALUES (x'00', 1, 'wrote', 1, '{}')",
+        "INSERT INTO event (key, holds, op, events) VALUES (9 << 14, 0, zeroblob(16), '[]')",
+        "INSERT INTO event (key, holds, op, events) VALUES (9 << 14 | 10001, 0, zeroblob(16), '[]')",
+        "INSERT INTO event (key, holds, op, events) VALUES (9 << 14 | 1, 8, zeroblob(16), '[]')",
+        "INSERT INTO event (key, holds, op, events) VALUES (9 << 14 | 1, 0, zeroblob(15), '[]')",
+        "INSERT INTO event (key, holds, op, events) SELECT key, holds, op, events FROM event LIMIT 1",
+        "INSERT INTO scope (agent, grant_id, subject) SELECT agent, grant_id, subject FROM scope LIMIT 1",
+        "INSERT INTO task_count VALUES (99, 1, 1)",
+        "INSERT INTO idempotency VALUES (1, 'k', x'00', x'00', 1)",
         "INSERT INTO credential VALUES (zeroblob(31), 'g', 'h', 1, NULL)",
     ] {
         let refused = connection.execute(insert, []).unwrap_err();

@@ -1,10 +1,23 @@
 -- Schema 1. CHECKs restate the state machine of baton-core::task. They spell lists as ORs: SQLite fills a scratch table for
 -- an IN of more than two values each time a row is written.
+
+-- Whose tasks and of which agent: three texts once, one number in every row and index.
+CREATE TABLE scope (
+    key      INTEGER PRIMARY KEY,
+    agent    TEXT NOT NULL,
+    grant_id TEXT NOT NULL,
+    subject  TEXT NOT NULL,
+    UNIQUE (agent, grant_id, subject)
+);
+CREATE INDEX scope_of ON scope (grant_id);
+
 CREATE TABLE task (
-    id                 BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    -- Grows with each task, so that rows are appended.
+    key                INTEGER PRIMARY KEY,
+    id                 BLOB    NOT NULL UNIQUE CHECK (length(id) = 16),
+    -- Of the table above. Declared as a reference, SQLite would keep what undoes each statement by itself.
+    scope              INTEGER NOT NULL,
     agent              TEXT    NOT NULL,
-    grant_id           TEXT    NOT NULL,
-    subject            TEXT    NOT NULL,
     context_id         TEXT    NOT NULL,
     phase              TEXT    NOT NULL CHECK ((phase = 'ready' OR phase = 'running' OR phase = 'interrupted' OR phase = 'completed' OR phase = 'failed' OR phase = 'canceled' OR phase = 'rejected' OR phase = 'answered')),
     -- The number of the A2A TaskState that clients see; 0 for a direct message, which no client sees.
@@ -49,66 +62,48 @@ CREATE TABLE task (
     CHECK ((phase = 'ready' OR phase = 'running' OR phase = 'interrupted') OR due_at IS NULL),
     CHECK ((phase = 'answered') = (shown_state = 0)),
     CHECK (pruned = 0 OR due_at IS NULL)
-) WITHOUT ROWID;
+);
 
-CREATE INDEX task_by_state ON task (agent, grant_id, subject, shown_state, status_at, id);
-CREATE INDEX task_by_context ON task (agent, grant_id, subject, context_id, status_at, id, shown_state);
+CREATE INDEX task_by_state ON task (scope, shown_state, status_at, id);
+CREATE INDEX task_by_context ON task (scope, context_id, status_at, id, shown_state);
 CREATE INDEX task_ready ON task (agent, created_at, id) WHERE phase = 'ready';
-CREATE INDEX task_held ON task (holder_kind, holder) WHERE holder IS NOT NULL;
 CREATE INDEX task_due ON task (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX task_open ON task (grant_id) WHERE (phase = 'ready' OR phase = 'running' OR phase = 'interrupted');
+CREATE INDEX task_open ON task (scope) WHERE (phase = 'ready' OR phase = 'running' OR phase = 'interrupted');
 
--- One committed change, with its message or its piece of an artifact. An artifact is the sum of its pieces in the order of
--- seq; one with append = 0 begins it anew. A pruned task keeps only the rows that have content.
+-- What one operation changed: its events in order, as a JSON array, each with its message or its piece of an artifact. An
+-- artifact is the sum of its pieces in order; one that does not append begins it anew. Attempts are read from here as well.
 CREATE TABLE event (
-    task_id    BLOB    NOT NULL,
-    seq        INTEGER NOT NULL CHECK (seq BETWEEN 1 AND 10000),
-    kind       TEXT    NOT NULL,
-    at         INTEGER NOT NULL,
-    body       TEXT,
-    message    TEXT,
-    artifact   TEXT,
-    append     INTEGER CHECK (append IN (0, 1)),
-    last_chunk INTEGER CHECK (last_chunk IN (0, 1)),
-    -- The operation that brought it about, at its first event.
-    op         BLOB,
-    CHECK ((artifact IS NULL) = (append IS NULL) AND (artifact IS NULL) = (last_chunk IS NULL)),
-    CHECK (artifact IS NULL OR message IS NULL),
-    PRIMARY KEY (task_id, seq)
-) WITHOUT ROWID;
+    -- The task's key, and the sequence number of the last event in the lowest 14 bits: 1 to 10,000.
+    key    INTEGER PRIMARY KEY CHECK ((key & 16383) BETWEEN 1 AND 10000),
+    -- Bits: 1 a message, 2 a piece of an artifact, 4 the begin or end of an attempt.
+    holds  INTEGER NOT NULL CHECK (holds BETWEEN 0 AND 7),
+    -- The operation that brought it about.
+    op     BLOB    NOT NULL CHECK (length(op) = 16),
+    events TEXT    NOT NULL
+);
 
-CREATE TABLE attempt (
-    task_id     BLOB    NOT NULL,
-    number      INTEGER NOT NULL CHECK (number >= 1),
-    holder_kind TEXT    NOT NULL CHECK (holder_kind IN ('node', 'worker')),
-    holder      TEXT    NOT NULL,
-    started_at  INTEGER NOT NULL,
-    ended_at    INTEGER,
-    outcome     TEXT,
-    CHECK ((ended_at IS NULL) = (outcome IS NULL)),
-    PRIMARY KEY (task_id, number)
-) WITHOUT ROWID;
-CREATE UNIQUE INDEX attempt_open ON attempt (task_id) WHERE ended_at IS NULL;
+-- The events one by one, for whoever looks into the database.
+CREATE VIEW log AS
+SELECT event.key >> 14 AS task, value ->> 'seq' AS seq, value ->> 'kind' AS kind, value ->> 'at' AS at,
+    value -> 'message' AS message, value -> 'artifact' AS artifact, value ->> 'attempt' AS attempt,
+    value ->> 'outcome' AS outcome, value ->> 'reason' AS reason
+FROM event, json_each(event.events);
 
--- Kept counts, so that totalSize is read and not counted. Several rows of one key are summed.
+-- Kept counts, so that totalSize is read and not counted.
 CREATE TABLE task_count (
-    agent       TEXT    NOT NULL,
-    grant_id    TEXT    NOT NULL,
-    subject     TEXT    NOT NULL,
+    scope       INTEGER NOT NULL REFERENCES scope (key),
     shown_state INTEGER NOT NULL,
     n           INTEGER NOT NULL,
-    PRIMARY KEY (agent, grant_id, subject, shown_state)
+    PRIMARY KEY (scope, shown_state)
 ) WITHOUT ROWID;
 
 CREATE TABLE idempotency (
-    agent    TEXT    NOT NULL,
-    grant_id TEXT    NOT NULL,
-    subject  TEXT    NOT NULL,
-    key      TEXT    NOT NULL,
-    digest   BLOB    NOT NULL CHECK (length(digest) = 32),
-    task_id  BLOB    NOT NULL,
-    at       INTEGER NOT NULL,
-    PRIMARY KEY (agent, grant_id, subject, key)
+    scope   INTEGER NOT NULL REFERENCES scope (key),
+    key     TEXT    NOT NULL,
+    digest  BLOB    NOT NULL CHECK (length(digest) = 32),
+    task_id BLOB    NOT NULL,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (scope, key)
 ) WITHOUT ROWID;
 CREATE INDEX idempotency_at ON idempotency (at);
 

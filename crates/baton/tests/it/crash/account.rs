@@ -254,24 +254,27 @@ for (answer,) in db.execute("PRAGMA integrity_check"):
     if answer != "ok":
         print("integrity", answer)
 none("foreign key", "PRAGMA foreign_key_check")
-none("numbers are not dense", """SELECT hex(id), seq, n, low, high FROM task LEFT JOIN
-    (SELECT task_id, count(*) n, min(seq) low, max(seq) high FROM event GROUP BY task_id) ON task_id = id
-    WHERE n IS NOT seq OR low IS NOT 1 OR high IS NOT seq""")
-none("events of no task", "SELECT hex(task_id) FROM event WHERE task_id NOT IN (SELECT id FROM task)")
+none("numbers are not dense", """SELECT hex(id), task.seq, n, low, high FROM task LEFT JOIN
+    (SELECT task, count(*) n, min(seq) low, max(seq) high FROM log GROUP BY task) ON task = key
+    WHERE n IS NOT task.seq OR low IS NOT 1 OR high IS NOT task.seq""")
+none("a row of events ends elsewhere", """SELECT key FROM event
+    WHERE (key & 16383) IS NOT (SELECT max(value ->> 'seq') FROM json_each(events))""")
+none("events of no task", "SELECT task FROM log WHERE task NOT IN (SELECT key FROM task)")
 ends = "('completed', 'failed', 'canceled', 'rejected', 'answered')"
-none("not one end", f"""SELECT hex(id), phase, (SELECT group_concat(seq) FROM event WHERE task_id = id AND kind IN {ends}) at
+none("not one end", f"""SELECT hex(id), phase, (SELECT group_concat(seq) FROM log WHERE task = key AND kind IN {ends}) at
     FROM task WHERE phase NOT IN {ends} OR at IS NOT CAST(seq AS TEXT)""")
-none("attempts", """SELECT hex(id), attempt, n, open FROM task LEFT JOIN
-    (SELECT task_id, count(*) n, sum(ended_at IS NULL) open FROM attempt GROUP BY task_id) ON task_id = id
-    WHERE coalesce(n, 0) <> attempt OR coalesce(open, 0) <> 0""")
-none("kept counts", """SELECT agent, grant_id, subject, shown_state, sum(n) FROM (
-    SELECT agent, grant_id, subject, shown_state, n FROM task_count UNION ALL
-    SELECT agent, grant_id, subject, shown_state, -1 FROM task)
-    GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0""")
+none("attempts", """SELECT hex(id), attempt, n FROM task LEFT JOIN
+    (SELECT task, count(*) n FROM log WHERE kind = 'claimed' GROUP BY task) ON task = key
+    WHERE coalesce(n, 0) <> attempt""")
+none("kept counts", """SELECT scope, shown_state, sum(n) FROM (
+    SELECT scope, shown_state, n FROM task_count UNION ALL SELECT scope, shown_state, -1 FROM task)
+    GROUP BY 1, 2 HAVING sum(n) <> 0""")
 none("a key of no task", "SELECT key FROM idempotency WHERE task_id NOT IN (SELECT id FROM task)")
-none("an event without its message", """SELECT hex(task_id), seq, kind FROM event
+none("an event without its message", """SELECT task, seq, kind FROM log
     WHERE kind IN ('submitted', 'messaged', 'resumed') AND message IS NULL""")
-none("an event without its artifact", "SELECT hex(task_id), seq, kind FROM event WHERE (kind = 'wrote') <> (artifact IS NOT NULL)")
+none("an event without its artifact", "SELECT task, seq, kind FROM log WHERE (kind = 'wrote') <> (artifact IS NOT NULL)")
+none("what a row holds", """SELECT key, holds FROM event WHERE (holds & 3) IS NOT (SELECT
+    max(value -> 'message' IS NOT NULL) + 2 * max(value ->> 'kind' = 'wrote') FROM json_each(events))""")
 "#;
 
 /// Looks into the database of a node that has ended.

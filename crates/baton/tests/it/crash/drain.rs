@@ -69,8 +69,10 @@ async fn attempts(place: &Place) -> String {
     let program = r#"
 import sqlite3, sys
 db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
-for row in db.execute("""SELECT agent, group_concat(outcome), counted FROM
-    (SELECT agent, id, outcome, counted FROM task JOIN attempt ON task_id = id ORDER BY id, number) GROUP BY id"""):
+ends = "('completed', 'failed', 'canceled', 'rejected', 'requeued', 'holder_gone')"
+for row in db.execute(f"""SELECT agent, group_concat(outcome), counted FROM
+    (SELECT agent, id, coalesce(outcome, kind) outcome, counted FROM task JOIN log ON task = key WHERE kind IN {ends}
+    ORDER BY id, log.seq) GROUP BY id"""):
     print(*row)
 "#;
     ask(&place.data(), program).await
