@@ -3,10 +3,19 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::Result;
+use crate::section::streams::micros;
+
+/// A task of this text asks and waits; so does one of [`TICK`], which after the answer says a line now and then.
+pub const HOLD: &str = "Hold this line";
+pub const TICK: &str = "Tick for a while";
+/// Lines of [`TICK`], and the pause between them.
+pub const TICKS: usize = 200;
+const PAUSE: Duration = Duration::from_millis(25);
 
 /// The command that runs [`agent`].
 pub fn command() -> Result<Vec<String>> {
@@ -22,6 +31,13 @@ pub fn agent() -> Result<()> {
     for line in std::io::stdin().lock().lines() {
         let line: Value = serde_json::from_str(&line?)?;
         match line["type"].as_str() {
+            Some("task") if text(&line) == HOLD || text(&line) == TICK => {
+                write_lines(
+                    &mut output,
+                    &[json!({"type": "ask", "task_id": line["task_id"], "text": "Go on?"})],
+                )?;
+            }
+            Some("message") if text(&line) == "go" => tick(&mut output, &line["task_id"])?,
             Some("task" | "message") => write_lines(&mut output, &answer(&line))?,
             Some("ping") => write_lines(&mut output, &[json!({"type": "pong"})])?,
             _ => {}
@@ -30,12 +46,26 @@ pub fn agent() -> Result<()> {
     Ok(())
 }
 
-fn answer(line: &Value) -> [Value; 2] {
-    let id = &line["task_id"];
-    // The newest message is the last one.
+/// What the newest message says.
+fn text(line: &Value) -> &Value {
     let message =
         line["messages"].as_array().and_then(|messages| messages.last()).unwrap_or(&line["message"]);
-    let text = &message["parts"][0]["text"];
+    &message["parts"][0]["text"]
+}
+
+/// Lines that carry the time at which they were written.
+fn tick(output: &mut impl Write, task: &Value) -> Result<()> {
+    for _ in 0..TICKS {
+        std::thread::sleep(PAUSE);
+        let line = json!({"type": "status", "task_id": task, "text": format!("tick {} ", micros())});
+        write_lines(output, &[line])?;
+    }
+    write_lines(output, &[json!({"type": "complete", "task_id": task})])
+}
+
+fn answer(line: &Value) -> [Value; 2] {
+    let id = &line["task_id"];
+    let text = text(line);
     [
         json!({"type": "artifact", "task_id": id, "artifact": {"parts": [{"text": text}]}}),
         json!({"type": "complete", "task_id": id}),

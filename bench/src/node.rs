@@ -2,7 +2,7 @@
 //!
 //! Everything that the bench presumes about Baton besides A2A itself stands in this file and in `jsonl`.
 
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -64,6 +64,10 @@ impl Node {
 
     pub fn client(&self) -> Result<Client<TcpStream>> {
         blocking::tcp(self.server.address)
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.server.address
     }
 
     pub fn memory(&self) -> Result<Memory> {

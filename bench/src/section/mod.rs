@@ -6,6 +6,7 @@ mod memory;
 mod million;
 mod send;
 mod start;
+pub mod streams;
 
 use std::time::Duration;
 
@@ -22,10 +23,12 @@ pub enum Section {
     Million,
     Memory,
     Start,
+    Streams,
 }
 
 impl Section {
-    pub const ALL: [Self; 6] = [Self::Send, Self::Get, Self::Jsonl, Self::Million, Self::Memory, Self::Start];
+    pub const ALL: [Self; 7] =
+        [Self::Send, Self::Get, Self::Jsonl, Self::Million, Self::Memory, Self::Start, Self::Streams];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -35,6 +38,7 @@ impl Section {
             Self::Million => "million",
             Self::Memory => "memory",
             Self::Start => "start",
+            Self::Streams => "streams",
         }
     }
 
@@ -50,6 +54,7 @@ impl Section {
             Self::Million => million::run(options, report),
             Self::Memory => memory::run(options, report),
             Self::Start => start::run(options, report),
+            Self::Streams => streams::run(options, report),
         }
     }
 }

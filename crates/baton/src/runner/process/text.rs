@@ -101,18 +101,21 @@ impl Attempt {
                     Rung::Kill => self.child.kill(),
                 }
             }
-            if self.is_over(now) {
+            if self.is_over() {
                 return self.conclude().await;
             }
-            if self.outbox.is_urgent() || self.wait().await == Woken::ByTime {
+            if self.outbox.is_urgent() {
+                self.report().await;
+            } else if self.wait().await == Woken::ByTime {
+                self.watchdog.heard_nothing(Instant::now());
                 self.report().await;
             }
         }
     }
 
-    fn is_over(&self, now: Instant) -> bool {
+    fn is_over(&self) -> bool {
         let read = self.stdout.is_none() && !self.tail.is_open();
-        self.gone.is_some() && (read || self.watchdog.gave_up_streams(now))
+        self.gone.is_some() && (read || self.watchdog.gave_up_streams())
     }
 
     /// Reports what is due.
@@ -136,7 +139,7 @@ impl Attempt {
                 self.watchdog.child_gone(Instant::now());
             }
             read = read(&mut self.stdout, &mut self.read), if self.stdout.is_some() => self.hear(read),
-            () = self.tail.fill(), if self.tail.is_open() => {}
+            () = self.tail.fill(), if self.tail.is_open() => self.watchdog.has_read(),
             () = self.stdin.push(), if self.stdin.has_waiting() => {}
             () = later(wake_at) => return Woken::ByTime,
         }
@@ -146,6 +149,7 @@ impl Attempt {
     fn hear(&mut self, open: bool) {
         let now = Instant::now();
         self.watchdog.life(now);
+        self.watchdog.has_read();
         if !open {
             self.stdout = None;
         }

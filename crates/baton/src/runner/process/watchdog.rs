@@ -14,6 +14,10 @@ use crate::runner::Refused;
 /// process that was handed a descriptor from inside can, and nobody waits for that one.
 const STREAMS_AFTER_EXIT: Duration = Duration::from_secs(1);
 
+/// Bytes that a pipe holds at most. Each read takes one at least, so that after so many everything was read that the
+/// child had written.
+const PIPE_BYTES: u32 = 1 << 20;
+
 #[derive(Debug)]
 pub struct Watchdog {
     deadline: Option<Instant>,
@@ -24,15 +28,29 @@ pub struct Watchdog {
     listening: bool,
     ending: Option<Ending>,
     ladder: Option<Ladder>,
-    /// When the streams of a child that is gone are given up.
+    /// When the streams of a child that is gone are given up, unless there is something to read.
     streams_until: Option<Instant>,
+    /// There was nothing to read by then.
+    silent: bool,
+    /// Reads since the child is gone.
+    reads: u32,
 }
 
 impl Watchdog {
     /// `time_left` until the deadline, if there is one.
     pub fn new(time_left: Option<Duration>, stall: Option<Duration>, now: Instant) -> Self {
         let deadline = time_left.map(|left| now + left);
-        Self { deadline, stall, heard: now, listening: true, ending: None, ladder: None, streams_until: None }
+        Self {
+            deadline,
+            stall,
+            heard: now,
+            listening: true,
+            ending: None,
+            ladder: None,
+            streams_until: None,
+            silent: false,
+            reads: 0,
+        }
     }
 
     /// The child gave a sign of life.
@@ -54,8 +72,20 @@ impl Watchdog {
         self.streams_until = Some(now + STREAMS_AFTER_EXIT);
     }
 
-    pub fn gave_up_streams(&self, now: Instant) -> bool {
-        self.streams_until.is_some_and(|until| until <= now)
+    /// Something came from a stream.
+    pub fn has_read(&mut self) {
+        if self.streams_until.is_some() {
+            self.reads = self.reads.saturating_add(1);
+        }
+    }
+
+    /// A wait ended and nothing could be read. That the time is over says nothing by itself: a commit may have taken it.
+    pub fn heard_nothing(&mut self, now: Instant) {
+        self.silent |= self.streams_until.is_some_and(|until| until <= now);
+    }
+
+    pub fn gave_up_streams(&self) -> bool {
+        self.silent || self.reads > PIPE_BYTES
     }
 
     pub fn ending(&self) -> Option<&Ending> {

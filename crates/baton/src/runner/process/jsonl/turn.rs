@@ -102,18 +102,21 @@ impl<'a> Turn<'a> {
             while let Some(rung) = self.watchdog.due(now) {
                 self.climb(rung);
             }
-            if self.is_over(now) {
+            if self.is_over() {
                 return self.conclude().await;
             }
-            if self.outbox.is_urgent() || self.wait().await == Woken::ByTime {
+            if self.outbox.is_urgent() {
+                self.report().await;
+            } else if self.wait().await == Woken::ByTime {
+                self.watchdog.heard_nothing(Instant::now());
                 self.report().await;
             }
         }
     }
 
-    fn is_over(&self, now: Instant) -> bool {
+    fn is_over(&self) -> bool {
         let gone = self.resident.gone().is_some();
-        self.last.is_some() || gone && (self.resident.is_silent() || self.watchdog.gave_up_streams(now))
+        self.last.is_some() || gone && (self.resident.is_silent() || self.watchdog.gave_up_streams())
     }
 
     /// Time comes last: what can be read at once belongs to the same report.

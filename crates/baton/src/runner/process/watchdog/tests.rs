@@ -52,5 +52,22 @@ fn a_child_that_is_gone_has_no_ladder() {
     let mut dog = Watchdog::new(None, Some(STALL), start);
     dog.child_gone(start);
     assert_eq!(dog.due(start + STALL * 2), None);
-    assert!(!dog.gave_up_streams(start) && dog.gave_up_streams(dog.wake_at().unwrap()));
+    let late = dog.wake_at().unwrap();
+    dog.heard_nothing(start);
+    assert!(!dog.gave_up_streams(), "it has a moment to be read");
+    dog.heard_nothing(late);
+    assert!(dog.gave_up_streams());
+}
+
+#[test]
+fn what_a_dead_child_wrote_is_read_however_late() {
+    let mut dog = Watchdog::new(None, None, Instant::now());
+    dog.has_read();
+    dog.child_gone(Instant::now() - STALL);
+    for _ in 0..1 << 20 {
+        dog.has_read();
+        assert!(!dog.gave_up_streams());
+    }
+    dog.has_read();
+    assert!(dog.gave_up_streams(), "a stranger writes");
 }

@@ -12,6 +12,7 @@ use crate::runner::process::jsonl::up::{Ask, Line, Piece, Up};
 impl Turn<'_> {
     pub(super) fn hear(&mut self, heard: Heard) {
         let now = Instant::now();
+        self.watchdog.has_read();
         match heard {
             Heard::Gone => self.watchdog.child_gone(now),
             Heard::Closed => self.closed = Some(now),
