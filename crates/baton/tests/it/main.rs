@@ -3,6 +3,7 @@
 
 mod cli;
 mod crash;
+mod dialer;
 mod doors;
 mod federation;
 mod harness;
