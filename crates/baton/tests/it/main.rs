@@ -8,6 +8,7 @@ mod doors;
 mod federation;
 mod harness;
 mod process;
+mod push;
 mod script;
 mod tidy;
 mod warden;
