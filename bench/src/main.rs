@@ -14,6 +14,7 @@ mod node;
 mod options;
 mod report;
 mod section;
+mod sink;
 mod stats;
 mod yardstick;
 

@@ -38,6 +38,15 @@ impl Node {
         Self::launch(command, folder, data)
     }
 
+    /// The same, allowed to call webhooks on 127.0.0.1.
+    pub fn start_with_webhooks(binary: &Path, folder: &Path, data: &Path) -> Result<Self> {
+        let mut command = Command::new(binary);
+        command
+            .args(["serve", "--allow-net", "127.0.0.1", "--listen", "http://127.0.0.1:0", "--data-dir"])
+            .arg(data);
+        Self::launch(command, folder, data)
+    }
+
     /// The same with one `jsonl` process agent, which needs a configuration file.
     pub fn start_with_jsonl(binary: &Path, folder: &Path) -> Result<Self> {
         let data = folder.join("data");

@@ -7,6 +7,7 @@ mod million;
 mod send;
 mod start;
 pub mod streams;
+mod webhooks;
 
 use std::time::Duration;
 
@@ -24,11 +25,20 @@ pub enum Section {
     Memory,
     Start,
     Streams,
+    Webhooks,
 }
 
 impl Section {
-    pub const ALL: [Self; 7] =
-        [Self::Send, Self::Get, Self::Jsonl, Self::Million, Self::Memory, Self::Start, Self::Streams];
+    pub const ALL: [Self; 8] = [
+        Self::Send,
+        Self::Get,
+        Self::Jsonl,
+        Self::Million,
+        Self::Memory,
+        Self::Start,
+        Self::Streams,
+        Self::Webhooks,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -39,6 +49,7 @@ impl Section {
             Self::Memory => "memory",
             Self::Start => "start",
             Self::Streams => "streams",
+            Self::Webhooks => "webhooks",
         }
     }
 
@@ -55,6 +66,7 @@ impl Section {
             Self::Memory => memory::run(options, report),
             Self::Start => start::run(options, report),
             Self::Streams => streams::run(options, report),
+            Self::Webhooks => webhooks::run(options, report),
         }
     }
 }

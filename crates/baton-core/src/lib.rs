@@ -6,6 +6,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod canonical;
+pub mod delivery;
 pub mod ident;
 pub mod json;
 pub mod limits;

@@ -47,3 +47,24 @@ pub const CANCEL_GRACE: Duration = Duration::from_secs(30);
 
 /// How long a question waits for its answer before the task fails.
 pub const ANSWER_WITHIN: Duration = Duration::from_hours(24);
+
+/// Push notification configurations of one task.
+pub const PUSH_CONFIGS: usize = 16;
+
+/// Bytes of the URL of a webhook, and of any other that the node is given to dial.
+pub const URL_BYTES: usize = 2 * 1024;
+
+/// Bytes of a webhook's credentials, and of its token: they are header values.
+pub const CREDENTIAL_BYTES: usize = 4 * 1024;
+
+/// How long a receiver may take to answer a notification.
+pub const WEBHOOK_WITHIN: Duration = Duration::from_secs(15);
+
+/// Tries of one notification before its configuration is suspended.
+pub const WEBHOOK_ATTEMPTS: u32 = 12;
+
+/// Wait after the first failed try; each further one is 2.5 times as long. All together take about 22 hours.
+pub const WEBHOOK_BACKOFF: Duration = Duration::from_secs(5);
+
+/// The longest wait that a receiver may ask for with `Retry-After`.
+pub const WEBHOOK_RETRY_AFTER: Duration = Duration::from_hours(6);

@@ -6,11 +6,15 @@
 
 mod access;
 pub mod crash;
+mod delivery;
 mod error;
 pub mod sqlite;
 mod tasks;
 
 pub use access::{Access, Grant, GrantState, NewCredential, NewGrant, Verb};
+pub use delivery::{
+    DeliveriesQuery, Delivery, DeliveryAttempt, Due, Edition, NewPush, Owed, PushConfig, Settle,
+};
 pub use error::{Error, OpenError};
 pub use tasks::{
     Applied, AttemptEnd, AttemptRecord, By, Claim, Committed, Content, Create, Idempotency, Known,
@@ -18,6 +22,6 @@ pub use tasks::{
 };
 
 /// Everything that a node keeps.
-pub trait Store: Tasks + Access {}
+pub trait Store: Tasks + Access + Delivery {}
 
-impl<S: Tasks + Access> Store for S {}
+impl<S: Tasks + Access + Delivery> Store for S {}

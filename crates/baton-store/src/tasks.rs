@@ -9,7 +9,7 @@ use baton_core::task::{Event, Holder, Input, New, Nudge, Outcome, Snapshot, Stat
 use baton_core::time::Timestamp;
 use uuid::Uuid;
 
-use crate::Error;
+use crate::{Error, NewPush};
 
 /// One change of one task: what happened to it, in order, as one commit.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Op {
     /// Present where the task is to be created first.
     pub create: Option<Create>,
     pub inputs: Vec<Input>,
+    /// Where what comes of the inputs is to be pushed, stored in the same commit.
+    pub push: Option<NewPush>,
     pub now: Timestamp,
     /// The same operation was sent before and its outcome is not known.
     pub repeat: bool,
@@ -101,6 +103,8 @@ pub struct Committed {
     pub known: Known,
     pub events: Vec<Arc<Event>>,
     pub nudges: Vec<Nudge>,
+    /// Somebody is to be pushed some of it.
+    pub owed: bool,
 }
 
 /// Hears of every commit, after it and before the operation is answered. Must not block.

@@ -20,6 +20,9 @@ pub const LAPSED: &str = "recovery.lapsed";
 /// A grant is revoked, and the work that came in by it goes on.
 pub const REVOKED: &str = "grants.revoked";
 
+/// A receiver has answered, and no commit says so.
+pub const WEBHOOK_ANSWERED: &str = "webhook.answered";
+
 /// The node refuses new work, and its attempts do not know.
 pub const DRAINING: &str = "drain.begun";
 

@@ -1,5 +1,6 @@
-//! Listeners: TCP, TLS and unix sockets, and what each connection says of who is calling.
+//! Listeners: TCP, TLS and unix sockets, and what each connection says of who is calling; and the guarded dialer.
 
+pub mod dialer;
 mod http;
 mod operator;
 mod tls;

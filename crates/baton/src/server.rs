@@ -12,14 +12,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info};
 
-use crate::access::{Authenticator, DevGuard};
+use crate::access::{Authenticator, DevGuard, Seal};
 use crate::bindings::Doors;
 use crate::bindings::a2a;
 use crate::clock::Clock;
 use crate::config::settings::{self, Agent, Listen, Runner, Settings};
 use crate::crash;
 use crate::federation::signature::Signer;
-use crate::keys::{self, Keys};
+use crate::keys::{self, Algorithm, Keys, Purpose};
+use crate::net::dialer::{self, Allow, Dialer};
 use crate::net::{Bound, HttpListener, OperatorListener, TlsListener, UnixListener};
 use crate::runner::process;
 use crate::runner::process::child::Spawner;
@@ -29,6 +30,7 @@ use crate::service::agents::Agents;
 use crate::service::hub::Hub;
 use crate::service::manifest::{Environment, Site};
 use crate::worker::dispatcher::{Dispatcher, LaneSettings};
+use crate::worker::webhook::Sender;
 use crate::worker::{pruner, reaper};
 
 /// How long attempts may go on once the node is told to stop; then they are ended.
@@ -50,6 +52,8 @@ pub enum Error {
     Recovery(baton_store::Error),
     #[error(transparent)]
     Keys(#[from] keys::Error),
+    #[error("cannot use the key of stored secrets: {0}")]
+    Seal(io::Error),
     #[error("cannot listen on {on}: {source}")]
     Listen { on: String, source: io::Error },
 }
@@ -93,9 +97,14 @@ impl Node {
         let urls: Vec<String> = bound.iter().filter_map(Bound::url).collect();
         let site = Arc::new(site(&settings, &urls));
         let keys = Arc::new(Keys::open(&settings.node.data_dir)?);
+        keys.ensure(Purpose::Webhook, Algorithm::EdDsa, clock.now())?;
+        let (folder, given) = (&settings.node.data_dir, settings.node.secret_key.as_ref());
+        let seal = Seal::open(folder, given).map_err(Error::Seal)?;
         let service = Service {
             store,
             hub,
+            dialer: Dialer::new(dialer::Options::new(Allow::new(settings.net.allow.clone()))),
+            seal,
             agents: Arc::new(Agents::default()),
             signer: Arc::new(Signer::new(Arc::clone(&keys), &site.base)),
             site,
@@ -114,6 +123,7 @@ impl Node {
         let loops = TaskTracker::new();
         loops.spawn(reaper::run(service.clone(), stop.clone()));
         loops.spawn(pruner::run(service.clone(), stop.clone()));
+        loops.spawn(Sender::new(service.clone(), stop.clone()).run());
         let router = doors.clone().router();
         let listeners =
             bound.into_iter().map(|bound| loops.spawn(bound.serve(router.clone(), stop.clone()))).collect();

@@ -58,6 +58,8 @@ pub enum Refusal {
     ArtifactsTooLarge,
     #[error("the task has {TASK_EVENTS} events")]
     TooManyEvents,
+    #[error("the task has {} push notification configurations", limits::PUSH_CONFIGS)]
+    TooManyPushConfigs,
 }
 
 /// A new task, with its first event.

@@ -30,6 +30,11 @@ UPDATE "grant" SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL"#;
 const REVOKE_CREDENTIALS: &str = "-- store.revoke_credentials
 UPDATE credential SET revoked_at = ?2 WHERE grant_id = ?1 AND revoked_at IS NULL";
 
+/// What was owed to its webhooks is owed no more; a try under way settles nothing.
+pub(super) const END_PUSH_CONFIGS: &str = "-- store.end_push_configs
+UPDATE push_config SET state = 'ended', reason = 'revoked', failures = 0, due_at = NULL, revision = revision + 1
+WHERE grant_id = ?1 AND state <> 'ended'";
+
 const INSERT_AUDIT: &str = "-- store.insert_audit
 INSERT INTO audit (at, actor, action, target, detail) VALUES (?1, ?2, ?3, ?4, ?5)";
 
@@ -106,6 +111,7 @@ pub fn revoke(
         return Ok(grant);
     }
     db.prepare_cached(REVOKE_CREDENTIALS)?.execute(params![id, now.as_millis()])?;
+    db.prepare_cached(END_PUSH_CONFIGS)?.execute([id])?;
     audit(db, now, actor, "grant.revoke", id)?;
     let grant = Arc::new(Grant { state: GrantState::Revoked { at: now }, ..Grant::clone(&grant) });
     changes.push(Change { grant: Arc::clone(&grant), digests: Vec::new() });

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use baton_core::delivery::is_told;
 use baton_core::ident::{AgentName, Owner, TaskId};
 use baton_core::model::TaskState;
 use baton_core::task::{Input, Refusal, Snapshot, Task};
@@ -12,6 +13,8 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::batch::{self, Change, Created};
 use super::hot::{Hot, Kept, whole_or_head};
 use super::prepare::{Prepared, Steps};
+use super::push::{self, Pushed};
+use super::writer::Shared;
 use super::{grants::Grants, log, rows, scope, write};
 use crate::{Applied, By, Claim, Committed, Create, Error, Idempotency, Known, Op};
 
@@ -25,6 +28,9 @@ pub struct Group<'a> {
     pub grants: &'a Grants,
     /// The number of the next new task.
     next: &'a mut i64,
+    pub pushed: &'a Pushed,
+    /// Tasks of which something is owed to a webhook by now, and since when.
+    owed: HashMap<TaskId, Timestamp>,
     /// Tasks as this transaction leaves them.
     changed: HashMap<TaskId, Kept>,
     scopes: HashMap<(AgentName, Owner), i64>,
@@ -62,13 +68,15 @@ INSERT INTO task_count (scope, shown_state, n) VALUES (?1, ?2, ?3)
 ON CONFLICT (scope, shown_state) DO UPDATE SET n = n + excluded.n";
 
 impl<'a> Group<'a> {
-    /// `next` is the number of the next new task.
-    pub fn new(db: &'a Connection, hot: &'a Hot, grants: &'a Grants, next: &'a mut i64) -> Self {
+    pub fn new(db: &'a Connection, shared: &'a mut Shared) -> Self {
+        let Shared { hot, pushed, grants, next, .. } = shared;
         Self {
             db,
             hot,
             grants,
             next,
+            pushed,
+            owed: HashMap::new(),
             changed: HashMap::new(),
             scopes: HashMap::new(),
             counts: HashMap::new(),
@@ -86,6 +94,9 @@ impl<'a> Group<'a> {
             if *n != 0 {
                 statement.execute(params![scope, state.number(), n])?;
             }
+        }
+        for (task, since) in &self.owed {
+            push::mark_owed(self.db, *task, *since)?;
         }
         Ok(Done { changed: self.changed.into_values().collect(), commits: self.commits })
     }
@@ -144,6 +155,7 @@ impl<'a> Group<'a> {
                     by: By::Node,
                     create: None,
                     inputs: vec![input.clone()],
+                    push: None,
                     now: claim.now,
                     repeat: false,
                 };
@@ -203,13 +215,19 @@ impl<'a> Group<'a> {
         self.created.push(Created { key, scope, known: known.clone() });
         let row = Change { task: key, op: op.id, events: steps.events.clone(), text: Arc::clone(text) };
         self.events.push(row);
-        Ok(self.note(Kept { key, known }, scope, None, steps.clone()))
+        let applied = self.note(Kept { key, known }, scope, None, steps.clone());
+        // What came of this operation is owed already: all but the submission.
+        self.owe(op, 1)?;
+        Ok(applied)
     }
 
     fn advance(&mut self, op: &Op, Kept { key, known }: Kept) -> Result<Applied, Error> {
         let before = known.task().clone();
         let mut steps = Steps::default();
         let after = steps.run(before.clone(), &op.inputs, op.now)?;
+        if let Some(new) = &op.push {
+            push::check_room(self.db, op.task, &new.id)?;
+        }
         if after == before {
             return Ok(Applied { known, events: Vec::new(), repeated: false });
         }
@@ -232,7 +250,24 @@ impl<'a> Group<'a> {
             self.events.push(Change { task: key, op: op.id, events: steps.events.clone(), text });
         }
         let scope = self.scope(&before.agent, &before.owner)?;
-        Ok(self.note(Kept { key, known }, scope, Some(before.state.shown()), steps))
+        let applied = self.note(Kept { key, known }, scope, Some(before.state.shown()), steps);
+        self.owe(op, before.seq)?;
+        Ok(applied)
+    }
+
+    /// What the operation that was noted last owes to webhooks, the one that it brings along too: that has seen everything
+    /// up to `cursor`.
+    fn owe(&mut self, op: &Op, cursor: u64) -> Result<(), Error> {
+        let Some(commit) = self.commits.last_mut() else { return Ok(()) };
+        if let Some(new) = &op.push {
+            push::put(self.db, commit.known.task(), new, (cursor, op.now))?;
+            self.pushed.add(commit.known.task());
+        }
+        commit.owed = self.pushed.has(op.task) && commit.events.iter().any(|event| is_told(event));
+        if commit.owed {
+            self.owed.insert(op.task, op.now);
+        }
+        Ok(())
     }
 
     /// What is to be known after the commit, and the counts. `old` is what clients saw before.
@@ -247,7 +282,7 @@ impl<'a> Group<'a> {
             }
         }
         self.changed.insert(known.task().id, Kept { key, known: whole_or_head(known.clone()) });
-        self.commits.push(Committed { known: known.clone(), events: events.clone(), nudges });
+        self.commits.push(Committed { known: known.clone(), events: events.clone(), nudges, owed: false });
         Applied { known, events, repeated: false }
     }
 
@@ -257,7 +292,7 @@ impl<'a> Group<'a> {
     }
 
     /// The task as this transaction sees it.
-    fn lookup(&mut self, id: TaskId) -> Result<Option<Kept>, Error> {
+    pub fn lookup(&mut self, id: TaskId) -> Result<Option<Kept>, Error> {
         if let Some(kept) = self.recall(id) {
             return Ok(Some(kept));
         }
@@ -278,7 +313,7 @@ impl<'a> Group<'a> {
         Ok(log::was_applied(self.db, task, op.id.as_bytes())?)
     }
 
-    fn check_grant(&self, by: &By) -> Result<(), Error> {
+    pub fn check_grant(&self, by: &By) -> Result<(), Error> {
         match by {
             By::Owner(_, owner) if !self.grants.is_usable(&owner.grant) => Err(Error::GrantInactive),
             By::Owner(..) | By::Node => Ok(()),

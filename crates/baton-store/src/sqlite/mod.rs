@@ -7,6 +7,7 @@
 mod access;
 mod apply;
 mod batch;
+mod delivery;
 mod grants;
 mod hot;
 mod list;
@@ -14,6 +15,7 @@ mod lock;
 mod log;
 mod open;
 mod prepare;
+mod push;
 mod read;
 mod rows;
 mod scope;
@@ -79,8 +81,10 @@ impl Sqlite {
         let database = |why: Error| OpenError::Database { path: path.clone(), message: why.to_string() };
         let grants = Arc::new(grants::Grants::load(&connection).map_err(database)?);
         let counters = Arc::new(Counters::default());
+        let pushed = push::Pushed::load(&connection).map_err(database)?;
         let shared = writer::Shared {
             hot: Arc::clone(&hot),
+            pushed,
             grants: Arc::clone(&grants),
             counters: Arc::clone(&counters),
             next: open::next_task(&connection).map_err(|why| database(why.into()))?,

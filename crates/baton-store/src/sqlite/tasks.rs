@@ -38,6 +38,12 @@ ORDER BY id LIMIT ?1"#;
 const MARK_PRUNED: &str = "-- store.mark_pruned
 UPDATE task SET pruned = 1 WHERE id = ?1 RETURNING key";
 
+const PRUNE_PUSH_CONFIGS: &str = "-- store.prune_push_configs
+DELETE FROM push_config WHERE task_id = ?1";
+
+const PRUNE_DELIVERIES: &str = "-- store.prune_deliveries
+DELETE FROM delivery WHERE task_id = ?1";
+
 const LIST_PRUNABLE: &str = "-- store.list_prunable
 SELECT id FROM task
 WHERE pruned = 0 AND status_at < ?1 AND phase <> 'ready' AND phase <> 'running' AND phase <> 'interrupted'
@@ -187,11 +193,14 @@ fn prunable(db: &Connection, before: Timestamp, most: usize) -> Result<Vec<TaskI
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Deletes the events of ended tasks; messages, artifacts and attempts, and so the snapshot, stay.
+/// Deletes the events of ended tasks, and to whom they were pushed; messages, artifacts and attempts, and so the snapshot,
+/// stay.
 pub fn prune(db: &Connection, tasks: &[TaskId]) -> Result<usize, Error> {
     for id in tasks {
         let key = db.prepare_cached(MARK_PRUNED)?.query_row([id.as_bytes()], |row| row.get(0))?;
         log::prune(db, key)?;
+        db.prepare_cached(PRUNE_PUSH_CONFIGS)?.execute([id.as_bytes()])?;
+        db.prepare_cached(PRUNE_DELIVERIES)?.execute([id.as_bytes()])?;
     }
     Ok(tasks.len())
 }

@@ -17,6 +17,7 @@ use super::grants::Grants;
 use super::hot::Hot;
 use super::lock::Lock;
 use super::prepare::Prepared;
+use super::push::{PushAnswer, PushWrite, Pushed};
 use super::{Counters, access};
 use crate::{Applied, Claim, Error, Grant, NewGrant, Observer, Op, crash};
 
@@ -45,12 +46,14 @@ pub enum Write {
     CreateGrant(Box<NewGrant>, Reply<Arc<Grant>>),
     RevokeGrant { id: String, actor: String, now: Timestamp, reply: Reply<Arc<Grant>> },
     PruneEvents { tasks: Vec<TaskId>, reply: Reply<usize> },
+    Push(Box<PushWrite>, Reply<PushAnswer>),
     Close,
 }
 
 /// What the writer shares with the rest of the store.
 pub struct Shared {
     pub hot: Arc<Hot>,
+    pub pushed: Pushed,
     pub grants: Arc<Grants>,
     pub counters: Arc<Counters>,
     /// The number of the next new task.
@@ -121,6 +124,7 @@ enum Outcome {
     Claimed(Result<Vec<Arc<Snapshot>>, Error>),
     Grant(Result<Arc<Grant>, Error>),
     Pruned(Result<usize, Error>),
+    Pushed(Result<PushAnswer, Error>),
 }
 
 /// Gives the answers of a group. Waking many callers from a thread outside of the runtime costs a wake-up each; one wake-up
@@ -217,7 +221,7 @@ fn commit(connection: &Connection, group: &[Write], shared: &mut Shared) -> Resu
     crash::pass(crash::BEFORE_BEGIN);
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let rollback = RollBack(connection);
-    let mut running = Group::new(connection, &shared.hot, &shared.grants, &mut shared.next);
+    let mut running = Group::new(connection, shared);
     let mut outcomes = Vec::with_capacity(group.len());
     let mut grants = Vec::new();
     for write in group {
@@ -229,7 +233,7 @@ fn commit(connection: &Connection, group: &[Write], shared: &mut Shared) -> Resu
             }
             Write::RevokeGrant { id, actor, now, .. } => Outcome::Grant(or_fail(access::revoke(
                 connection,
-                &shared.grants,
+                running.grants,
                 id,
                 (actor, *now),
                 &mut grants,
@@ -237,6 +241,7 @@ fn commit(connection: &Connection, group: &[Write], shared: &mut Shared) -> Resu
             Write::PruneEvents { tasks, .. } => {
                 Outcome::Pruned(or_fail(super::tasks::prune(connection, tasks))?)
             }
+            Write::Push(write, _) => Outcome::Pushed(or_fail(running.push(write))?),
             Write::Close => Outcome::Pruned(Ok(0)),
         });
     }
@@ -247,6 +252,7 @@ fn commit(connection: &Connection, group: &[Write], shared: &mut Shared) -> Resu
     std::mem::forget(rollback);
     shared.counters.commits.fetch_add(1, Ordering::Relaxed);
     shared.counters.operations.fetch_add(group.len() as u64, Ordering::Relaxed);
+    shared.pushed.forget_ended(&changed);
     shared.hot.put(changed);
     for change in grants {
         shared.grants.put(change);
@@ -281,6 +287,7 @@ fn answer(write: Write, outcome: Outcome) {
             drop(reply.send(result));
         }
         (Write::PruneEvents { reply, .. }, Outcome::Pruned(result)) => drop(reply.send(result)),
+        (Write::Push(_, reply), Outcome::Pushed(result)) => drop(reply.send(result)),
         (_, _) => {}
     }
 }
@@ -291,6 +298,7 @@ fn refuse(write: Write, why: Error) {
         Write::Claim(_, reply) => drop(reply.send(Err(why))),
         Write::CreateGrant(_, reply) | Write::RevokeGrant { reply, .. } => drop(reply.send(Err(why))),
         Write::PruneEvents { reply, .. } => drop(reply.send(Err(why))),
+        Write::Push(_, reply) => drop(reply.send(Err(why))),
         Write::Close => {}
     }
 }

@@ -1,6 +1,7 @@
-//! Who is calling: credentials to a [`Caller`].
+//! Who is calling: credentials to a [`Caller`]; and the node's own secrets.
 
 mod dev;
+mod seal;
 mod token;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use http::header::AUTHORIZATION;
 
 use crate::service::Error;
 pub use dev::{DevGuard, Foreign};
+pub use seal::{Broken, Seal};
 pub use token::Token;
 
 /// The id of the grant that loopback has in dev mode.

@@ -22,6 +22,7 @@ mod talk;
 mod agents;
 mod card;
 mod completions;
+mod deliveries;
 mod grants;
 mod init;
 mod send;
@@ -74,6 +75,9 @@ enum Command {
     /// Let others call: create, list and revoke their grants
     #[command(subcommand)]
     Grants(grants::Command),
+    /// See where tasks push their updates to, what became of that, and try again
+    #[command(subcommand)]
+    Deliveries(deliveries::Command),
     /// Print a completion script for a shell
     Completions(completions::Args),
 }
@@ -106,6 +110,7 @@ fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
         Command::Card(command) => client(card::run(global, command)),
         Command::Agents(args) => client(agents::run(global, args)),
         Command::Grants(command) => client(grants::run(global, command)),
+        Command::Deliveries(command) => client(deliveries::run(global, command)),
     }
 }
 

@@ -37,4 +37,9 @@ pub struct Flags {
     /// Allows listening in clear text on an address that is not loopback, as behind a proxy that does TLS
     #[arg(long, env = "BATON_INSECURE", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub insecure: Option<bool>,
+
+    /// A network or a host that the node may dial besides public addresses, in addition to what the file allows
+    /// (repeatable; separated by commas in the environment)
+    #[arg(long, env = "BATON_ALLOW_NET", value_name = "DESTINATION", value_delimiter = ',')]
+    pub allow_net: Vec<String>,
 }

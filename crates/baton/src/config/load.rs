@@ -9,8 +9,8 @@ use baton_core::ident::AgentName;
 use super::error::{Error, Problem};
 use super::file::{File, Source};
 use super::flags::Flags;
-use super::settings::{Agent, Limits, Listen, Net, Node, Settings};
-use super::{agents, card, listen, node, suggest};
+use super::settings::{Agent, Destination, Limits, Listen, Net, Node, SecretKey, Settings};
+use super::{agents, card, listen, net, node, suggest};
 
 /// The file that is read where no other is named.
 pub const FILE: &str = "baton.toml";
@@ -20,6 +20,9 @@ pub const DATA_DIR: &str = "./baton-data";
 
 /// Where a node listens where nothing else is said.
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8420);
+
+/// The key that seals secrets at rest, where it is not to be a file.
+const SECRET_KEY: &str = "BATON_SECRET_KEY";
 
 /// Reads the file, if there is one, and resolves every setting.
 pub fn load(flags: &Flags) -> Result<Settings, Error> {
@@ -45,7 +48,7 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
     let file = source.parse()?;
     let place = |problem: Problem| source.locate(problem);
     file.node.check_store().map_err(place)?;
-    let File { node: raw, net, limits, card, agents: raw_agents } = file;
+    let File { node: raw, net: raw_net, limits, card, agents: raw_agents } = file;
 
     let mut agents = resolve_agents(raw_agents, card).map_err(place)?;
     add_flagged(&mut agents, flags)?;
@@ -60,7 +63,8 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
 
     let of_file = raw.listen().map_err(place)?;
     let listen = listeners(flags, raw.tls().as_ref(), of_file)?;
-    let net = net.resolve().map_err(place)?;
+    let mut net = raw_net.resolve().map_err(place)?;
+    net.allow.extend(flagged_destinations(flags)?);
     let dev = flags.dev.or(raw.dev).unwrap_or(false);
     check_openness(&listen, dev, flags.insecure.or(raw.insecure).unwrap_or(false), &net)?;
     let public_url = match &raw.public_url {
@@ -77,6 +81,7 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
             listen,
             default_agent,
             dev,
+            secret_key: secret_key()?,
         },
         net,
         limits: limits.resolve().map_err(place)?,
@@ -106,8 +111,9 @@ fn without_file(flags: &Flags) -> Result<Settings, Error> {
             listen,
             default_agent: Some(default_agent),
             dev,
+            secret_key: secret_key()?,
         },
-        net: Net::default(),
+        net: Net { allow: flagged_destinations(flags)?, ..Net::default() },
         limits: Limits::default(),
         agents,
     })
@@ -160,6 +166,22 @@ fn only(agents: &BTreeMap<AgentName, Agent>) -> Option<AgentName> {
 fn flagged_url(flags: &Flags) -> Result<Option<String>, Error> {
     let Some(url) = &flags.public_url else { return Ok(None) };
     node::public_url(url).map(Some).map_err(|what| Error::Flag(format!("--public-url: {what}")))
+}
+
+fn flagged_destinations(flags: &Flags) -> Result<Vec<Destination>, Error> {
+    let said = flags.allow_net.iter().map(|text| text.trim()).filter(|text| !text.is_empty());
+    said.map(|text| net::destination(text).map_err(|what| Error::Flag(format!("--allow-net: {what}"))))
+        .collect()
+}
+
+/// From the environment only: a flag is seen by everybody who lists processes.
+fn secret_key() -> Result<Option<SecretKey>, Error> {
+    match std::env::var(SECRET_KEY) {
+        Ok(text) => {
+            node::secret_key(&text).map(Some).map_err(|what| Error::Flag(format!("{SECRET_KEY}: {what}")))
+        }
+        Err(_) => Ok(None),
+    }
 }
 
 fn listeners(flags: &Flags, tls: Option<&listen::Tls>, of_file: Vec<Listen>) -> Result<Vec<Listen>, Error> {

@@ -37,7 +37,8 @@ impl Net {
     }
 }
 
-fn destination(text: &str) -> Result<Destination, String> {
+/// One entry of the allow-list.
+pub fn destination(text: &str) -> Result<Destination, String> {
     if let Some(network) = network(text) {
         return Ok(Destination::Network(network));
     }

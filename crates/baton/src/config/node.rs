@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::Problem;
 use super::listen::{self, Tls};
-use super::settings::Listen;
+use super::settings::{Listen, SecretKey};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -60,6 +62,14 @@ impl Node {
             Some(_) | None => Ok(()),
         }
     }
+}
+
+/// Reads a key of 256 bits. What is wrong is said without repeating it.
+pub fn secret_key(text: &str) -> Result<SecretKey, String> {
+    let bytes = BASE64_STANDARD.decode(text.trim()).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+    bytes.map(SecretKey::new).ok_or_else(|| {
+        "is no base64 text of 32 bytes; make one with `head -c 32 /dev/urandom | base64`".to_owned()
+    })
 }
 
 /// Checks a public URL; the answer has no trailing slash.

@@ -30,6 +30,28 @@ pub struct Node {
     pub default_agent: Option<AgentName>,
     /// Loopback is the built-in grant `local`.
     pub dev: bool,
+    /// Seals stored secrets; a file in the data folder where `None`.
+    pub secret_key: Option<SecretKey>,
+}
+
+/// 256 bits that seal secrets at rest. Never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretKey([u8; 32]);
+
+impl SecretKey {
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("[redacted]")
+    }
 }
 
 /// Where to listen.

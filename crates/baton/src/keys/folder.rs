@@ -107,6 +107,14 @@ impl Keys {
         Ok(key)
     }
 
+    /// Makes a key of this purpose and algorithm, where there is none.
+    pub fn ensure(&self, purpose: Purpose, algorithm: Algorithm, now: Timestamp) -> Result<(), Error> {
+        if self.list(purpose).iter().any(|key| key.secret.algorithm() == algorithm) {
+            return Ok(());
+        }
+        self.create(purpose, algorithm, None, now).map(drop)
+    }
+
     /// Ends a key: it signs no more, and its public half is no longer published.
     pub fn retire(&self, purpose: Purpose, kid: &str, now: Timestamp) -> Result<(), Error> {
         let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);

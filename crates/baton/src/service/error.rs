@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use baton_core::limits::PUSH_CONFIGS;
 use baton_core::model::Violation;
 use baton_core::task::Refusal;
 
@@ -75,6 +76,10 @@ impl From<Refusal> for Error {
             }
             Refusal::NotWhileWorking => Self::Unsupported("this agent takes no message while it works"),
             Refusal::CancelRequested => Self::Unsupported("the task is being cancelled"),
+            Refusal::TooManyPushConfigs => Self::invalid(
+                "taskId",
+                format!("has {PUSH_CONFIGS} push notification configurations already; delete one first"),
+            ),
             Refusal::TooManyEvents => Self::Unsupported("the task has as many events as a task may have"),
             Refusal::StaleAttempt
             | Refusal::AlreadyClaimed

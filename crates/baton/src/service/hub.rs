@@ -20,6 +20,7 @@ const TAIL_BYTES: usize = 4 * 1024 * 1024;
 pub struct Hub {
     watched: Mutex<HashMap<TaskId, Watched>>,
     ready: Mutex<HashMap<AgentName, Arc<Notify>>>,
+    owed: Arc<Notify>,
 }
 
 /// A channel and how many watch it.
@@ -72,6 +73,11 @@ impl Hub {
         Arc::clone(lock(&self.ready).entry(agent.clone()).or_default())
     }
 
+    /// Woken when a webhook may be owed something.
+    pub fn owed(&self) -> Arc<Notify> {
+        Arc::clone(&self.owed)
+    }
+
     /// Tasks that somebody watches.
     pub fn len(&self) -> usize {
         self.watched().len()
@@ -99,6 +105,9 @@ impl Observer for Hub {
             }
         }
         drop(watched);
+        if commits.iter().any(|commit| commit.owed) {
+            self.owed.notify_one();
+        }
         let ready = lock(&self.ready);
         for nudge in commits.iter().flat_map(|commit| &commit.nudges) {
             if let Nudge::Ready(agent) = nudge

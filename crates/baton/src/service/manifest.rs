@@ -175,7 +175,7 @@ impl Manifest {
             interfaces: site.served.iter().map(|served| site.interface(served, &agent.name)).collect(),
             capabilities: Capabilities {
                 streaming: agent.streaming,
-                push_notifications: agent.push && PUSH_IS_SERVED,
+                push_notifications: agent.push,
                 extended_card,
             },
             extensions: extensions(agent, site),
@@ -237,9 +237,6 @@ impl Manifest {
         }
     }
 }
-
-/// Whether the node delivers push notifications at all.
-const PUSH_IS_SERVED: bool = false;
 
 impl Viewer<'_> {
     fn sees(self, audience: &Audience) -> bool {

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod cancel;
+pub mod deliveries;
 pub mod error;
 pub mod follow;
 pub mod grants;
@@ -10,6 +11,7 @@ pub mod list;
 pub mod load;
 pub mod manifest;
 pub mod media;
+pub mod push;
 pub mod send;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,11 +23,12 @@ use baton_store::{Applied, By, Op, Store, Verb};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::access::Caller;
+use crate::access::{Caller, Seal};
 use crate::clock::{Clock, new_id};
 use crate::config::settings::Limits;
 use crate::federation::signature::Signer;
 use crate::keys::Keys;
+use crate::net::dialer::Dialer;
 use crate::worker::dispatcher::Dispatcher;
 use agents::{Agents, Entry};
 pub use error::Error;
@@ -43,6 +46,9 @@ pub struct Service {
     pub signer: Arc<Signer>,
     pub dispatcher: Arc<Dispatcher>,
     pub clock: Clock,
+    /// How places are reached that a client names.
+    pub dialer: Dialer,
+    pub seal: Seal,
     pub limits: Arc<RwLock<Arc<Limits>>>,
     /// The node is draining: no new work, and those who wait get what there is.
     pub draining: CancellationToken,
@@ -111,7 +117,7 @@ impl Service {
 
 /// Inputs for a task that is there.
 const fn op(id: Uuid, by: By, task: TaskId, inputs: Vec<Input>, now: Timestamp) -> Op {
-    Op { id, task, by, create: None, inputs, now, repeat: false }
+    Op { id, task, by, create: None, inputs, push: None, now, repeat: false }
 }
 
 /// The id that a client wrote, where it can be one of ours.

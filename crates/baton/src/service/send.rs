@@ -6,12 +6,13 @@ use baton_core::ident::{ContextId, TaskId};
 use baton_core::json::Object;
 use baton_core::model::{Message, Role, StreamResponse, TaskState};
 use baton_core::task::{Holder, HolderKind, Input, New, Request, Snapshot, State, Task};
-use baton_store::{Applied, By, Create, Idempotency, Known, Op, Verb};
+use baton_store::{Applied, By, Create, Idempotency, Known, NewPush, Op, Verb};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::follow::{Events, Follow, may_be_message};
 use super::hub::{Hub, Watch};
+use super::push::Inline;
 use super::{Error, Scope, Service, op, parse_id};
 use crate::clock::new_id;
 use crate::runner::echo;
@@ -28,6 +29,15 @@ pub struct Send {
     pub return_immediately: bool,
     /// The same key and message give the same task for 24 hours.
     pub idempotency_key: Option<String>,
+    /// Where what comes of it is to be pushed.
+    pub push: Option<Inline>,
+}
+
+/// A message to a task that is there.
+struct Turn {
+    message: Message,
+    key: Option<String>,
+    push: Option<Inline>,
 }
 
 /// What a send came to.
@@ -121,6 +131,9 @@ impl Service {
     /// Commits the message. Everything that could be refused is refused before anything is written.
     async fn hand_in(&self, scope: &Scope, send: Send, shown: bool) -> Result<Handed, Error> {
         scope.allow(Verb::Send)?;
+        if send.push.is_some() {
+            scope.allow_push()?;
+        }
         if self.draining.is_cancelled() {
             return Err(Error::Draining);
         }
@@ -152,6 +165,7 @@ impl Service {
             context_id: Some(context_id.to_string()),
             ..send.message
         };
+        let push = self.inline_push(id, send.push).await?;
         let request = Request {
             accepted_output_modes: send.accepted_output_modes,
             metadata: send.metadata,
@@ -167,7 +181,8 @@ impl Service {
             request,
             message: Arc::clone(&message),
             deadline: None,
-            shown,
+            // Who is told of it later knows it as a task.
+            shown: shown || push.is_some(),
         };
         let idempotency = send.idempotency_key.zip(digest).map(|(key, digest)| Idempotency { key, digest });
         let slot = self.dispatcher.reserve(scope.agent.name());
@@ -178,6 +193,7 @@ impl Service {
             by: scope.by(),
             create: Some(Create { new, idempotency }),
             inputs,
+            push,
             now: self.now(),
             repeat: false,
         };
@@ -229,24 +245,31 @@ impl Service {
 
     async fn follow_up(&self, scope: &Scope, send: Send, id: TaskId) -> Result<Handed, Error> {
         let watch = self.hub.watch(id);
-        let applied = self.add_message(&scope.by(), id, send.message, send.idempotency_key).await?;
+        let turn = Turn { message: send.message, key: send.idempotency_key, push: send.push };
+        let applied = self.add_message(&scope.by(), id, turn).await?;
         Ok(Handed { watch: Some(watch), applied })
     }
 
     /// A follow-up in the owner's name, from the operator.
     pub async fn message_by(&self, by: &By, id: &str, message: Message) -> Result<Arc<Snapshot>, Error> {
         message.check().map_err(|violation| Error::Invalid(violation.within("message")))?;
-        let applied = self.add_message(by, parse_id(id)?, message, None).await?;
+        let applied = self.add_message(by, parse_id(id)?, Turn { message, key: None, push: None }).await?;
         self.whole(applied.known).await
     }
 
-    async fn add_message(
-        &self,
-        by: &By,
-        id: TaskId,
-        message: Message,
-        key: Option<String>,
-    ) -> Result<Applied, Error> {
+    /// What is to be stored of a configuration that came with a message.
+    async fn inline_push(&self, id: TaskId, push: Option<Inline>) -> Result<Option<NewPush>, Error> {
+        let Some(push) = push else { return Ok(None) };
+        match self.new_push(id, push).await {
+            Err(Error::Invalid(violation)) => {
+                Err(Error::Invalid(violation.within("configuration.taskPushNotificationConfig")))
+            }
+            new => new.map(Some),
+        }
+    }
+
+    async fn add_message(&self, by: &By, id: TaskId, turn: Turn) -> Result<Applied, Error> {
+        let Turn { message, key, push } = turn;
         let snapshot = self.store.find(by, id).await?.ok_or(Error::TaskNotFound)?;
         let context_id = &snapshot.task.context_id;
         if message.context_id.as_deref().is_some_and(|said| said != context_id.as_str()) {
@@ -258,13 +281,13 @@ impl Service {
             role: Role::User,
             ..message
         };
-        let Some(key) = key else {
-            return Ok(self
-                .apply(by.clone(), id, vec![Input::Messaged { message: Arc::new(message) }])
-                .await?);
-        };
+        let push = self.inline_push(id, push).await?;
         let inputs = vec![Input::Messaged { message: Arc::new(message.clone()) }];
-        let op = Op { repeat: true, ..op(turn_id(id, &key), by.clone(), id, inputs, self.now()) };
+        let Some(key) = key else {
+            let op = Op { push, ..op(new_id(), by.clone(), id, inputs, self.now()) };
+            return Ok(self.store.apply(op).await?);
+        };
+        let op = Op { push, repeat: true, ..op(turn_id(id, &key), by.clone(), id, inputs, self.now()) };
         let applied = self.store.apply(op).await?;
         if applied.repeated {
             let snapshot = self.whole(applied.known.clone()).await?;

@@ -4,3 +4,4 @@
 pub mod dispatcher;
 pub mod pruner;
 pub mod reaper;
+pub mod webhook;

@@ -4,10 +4,12 @@
 mod cli;
 mod clients;
 mod crash;
+mod dialer;
 mod doors;
 mod federation;
 mod harness;
 mod process;
+mod push;
 mod script;
 mod tidy;
 mod warden;

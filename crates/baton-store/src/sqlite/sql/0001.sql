@@ -126,6 +126,46 @@ CREATE TABLE credential (
 ) WITHOUT ROWID;
 CREATE INDEX credential_of ON credential (grant_id);
 
+-- Where a task's updates are pushed. `cursor` is the truth of what is delivered: what the log holds after it is owed.
+CREATE TABLE push_config (
+    task_id    BLOB    NOT NULL CHECK (length(task_id) = 16),
+    id         TEXT    NOT NULL,
+    grant_id   TEXT    NOT NULL,
+    url        TEXT    NOT NULL,
+    target     TEXT    NOT NULL,
+    scheme     TEXT,
+    -- Credentials and token, sealed.
+    secret     BLOB,
+    edition    TEXT    NOT NULL CHECK (edition = '1.0' OR edition = '0.3'),
+    created_at INTEGER NOT NULL,
+    revision   INTEGER NOT NULL,
+    cursor     INTEGER NOT NULL CHECK (cursor >= 1),
+    tries      INTEGER NOT NULL CHECK (tries >= 0),
+    state      TEXT    NOT NULL CHECK (state = 'active' OR state = 'suspended' OR state = 'ended'),
+    reason     TEXT    CHECK (reason = 'gone' OR reason = 'revoked'),
+    failures   INTEGER NOT NULL,
+    -- When there may be something to send next.
+    due_at     INTEGER,
+    CHECK (state = 'active' OR (due_at IS NULL AND failures = 0)),
+    CHECK ((state = 'ended') = (reason IS NOT NULL)),
+    PRIMARY KEY (task_id, id)
+) WITHOUT ROWID;
+CREATE INDEX push_due ON push_config (target, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX push_of_grant ON push_config (grant_id) WHERE state <> 'ended';
+
+-- One try at a notification.
+CREATE TABLE delivery (
+    task_id   BLOB    NOT NULL,
+    config_id TEXT    NOT NULL,
+    number    INTEGER NOT NULL CHECK (number >= 1),
+    seq       INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    took_ms   INTEGER NOT NULL,
+    status    INTEGER,
+    error     TEXT,
+    PRIMARY KEY (task_id, config_id, number)
+) WITHOUT ROWID;
+
 CREATE TABLE audit (
     id     INTEGER PRIMARY KEY,
     at     INTEGER NOT NULL,

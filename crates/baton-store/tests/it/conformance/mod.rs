@@ -9,6 +9,7 @@ pub mod events;
 pub mod grants;
 pub mod keys;
 pub mod list;
+pub mod push;
 pub mod script;
 pub mod scripts;
 pub mod world;
@@ -51,6 +52,9 @@ macro_rules! suite {
             events: after_any_number, pruning_keeps_the_snapshot, told_in_order;
             grants: create_list_revoke, a_revoked_grant_takes_nothing, open_tasks_of_revoked_grants,
                 two_revocations_at_once;
+            push: stored_with_its_task, owed_what_happens_afterwards, what_came_meanwhile_stays_owed,
+                failures_suspend_and_a_replay_begins_again, gone_is_the_end_of_one, sixteen_of_a_task,
+                only_who_sees_the_task, a_revoked_grant_ends_its_own, targets_and_lists, pruned_with_its_task;
         }
     };
 }

@@ -88,6 +88,7 @@ pub fn create(new: New, now: Timestamp) -> Op {
         by: By::Owner(new.agent.clone(), new.owner.clone()),
         create: Some(Create { new, idempotency: None }),
         inputs: Vec::new(),
+        push: None,
         now,
         repeat: false,
     }
@@ -108,7 +109,7 @@ pub fn create_keyed(new: New, key: &str, digest: u8, now: Timestamp) -> Op {
 
 /// The node changes a task.
 pub fn change(id: TaskId, inputs: Vec<Input>, now: Timestamp) -> Op {
-    Op { id: op_id(), task: id, by: By::Node, create: None, inputs, now, repeat: false }
+    Op { id: op_id(), task: id, by: By::Node, create: None, inputs, push: None, now, repeat: false }
 }
 
 pub fn claimed(holder: Holder) -> Input {

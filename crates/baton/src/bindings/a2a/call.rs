@@ -1,6 +1,7 @@
 //! One operation, whatever its binding: the use case is called and its result is made an answer.
 
 use baton_core::model::{AgentCard, TaskObject, TaskPushNotificationConfig};
+use baton_store::Edition;
 use baton_wire::fault::Fault;
 use baton_wire::request::{Call, ListTasksRequest, SendMessageRequest};
 use baton_wire::response::{
@@ -93,6 +94,8 @@ pub struct Parameters {
     idempotency_key: Option<String>,
     pub activated: Activated,
     last_event_id: Option<u64>,
+    /// What the receivers of push notifications read: what the client speaks.
+    pub edition: Edition,
 }
 
 impl Parameters {
@@ -120,6 +123,7 @@ impl Parameters {
             idempotency_key: idempotency_key.map_err(invalid)?,
             activated,
             last_event_id: last_event_id.map_err(invalid)?,
+            edition: Edition::V1,
         })
     }
 }
@@ -137,9 +141,6 @@ pub async fn call(
             Error::invalid("tenant", format!("is not '{agent}', the agent of this URL")),
             None,
         ));
-    }
-    if !scope.agent.settings.push && asks_for_push(&call) {
-        return Err(fault::of(Error::PushNotSupported, None));
     }
     match call {
         Call::SendMessage(request) => send(service, scope, *request, parameters).await,
@@ -164,32 +165,33 @@ pub async fn call(
             let follow = service.subscribe(scope, &request.id, parameters.last_event_id).await;
             Ok(Answer::Stream(Box::new(follow.map_err(|why| fault::of(why, Some(&request.id)))?)))
         }
-        Call::CreateTaskPushNotificationConfig(_)
-        | Call::GetTaskPushNotificationConfig(_)
-        | Call::ListTaskPushNotificationConfigs(_)
-        | Call::DeleteTaskPushNotificationConfig(_) => Err(fault::of(Error::PushNotSupported, None)),
+        Call::CreateTaskPushNotificationConfig(config) => {
+            let id = config.task_id.clone();
+            let created = service.create_push(scope, config, parameters.edition).await;
+            let config = created.map_err(|why| fault::of(why, id.as_deref()))?;
+            Ok(Answer::PushConfig(Box::new(config)))
+        }
+        Call::GetTaskPushNotificationConfig(request) => {
+            let found = service.load_push(scope, &request.task_id, &request.id).await;
+            let config = found.map_err(|why| fault::of(why, Some(&request.task_id)))?;
+            Ok(Answer::PushConfig(Box::new(config)))
+        }
+        Call::ListTaskPushNotificationConfigs(request) => {
+            let size = length(request.page_size).filter(|size| *size > 0);
+            let page = (size, request.page_token.as_deref());
+            let listed = service.list_push(scope, &request.task_id, page).await;
+            let (configs, next_page_token) = listed.map_err(|why| fault::of(why, Some(&request.task_id)))?;
+            Ok(Answer::PushConfigs(ListTaskPushNotificationConfigsResponse { configs, next_page_token }))
+        }
+        Call::DeleteTaskPushNotificationConfig(request) => {
+            let deleted = service.delete_push(scope, &request.task_id, &request.id).await;
+            deleted.map_err(|why| fault::of(why, Some(&request.task_id)))?;
+            Ok(Answer::Deleted)
+        }
         Call::GetExtendedAgentCard(_) => {
             let card = service.extended_card(scope).map_err(|why| fault::of(why, None))?;
             Ok(Answer::ExtendedCard(Box::new(card)))
         }
-    }
-}
-
-/// Whether a request is about push notifications, in itself or beside its message.
-fn asks_for_push(call: &Call) -> bool {
-    match call {
-        Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
-            request.configuration.task_push_notification_config.is_some()
-        }
-        Call::CreateTaskPushNotificationConfig(_)
-        | Call::GetTaskPushNotificationConfig(_)
-        | Call::ListTaskPushNotificationConfigs(_)
-        | Call::DeleteTaskPushNotificationConfig(_) => true,
-        Call::GetTask(_)
-        | Call::ListTasks(_)
-        | Call::CancelTask(_)
-        | Call::SubscribeToTask(_)
-        | Call::GetExtendedAgentCard(_) => false,
     }
 }
 
@@ -210,9 +212,6 @@ async fn send(
 
 fn to_send(request: SendMessageRequest, parameters: Parameters) -> Result<(Send, Option<usize>), Fault> {
     let configuration = request.configuration;
-    if configuration.task_push_notification_config.is_some() {
-        return Err(fault::of(Error::PushNotSupported, None));
-    }
     let key = parameters
         .idempotency_key
         .or_else(|| parameters.activated.idempotent_send.then(|| request.message.message_id.clone()));
@@ -223,6 +222,7 @@ fn to_send(request: SendMessageRequest, parameters: Parameters) -> Result<(Send,
         extensions: parameters.activated.of_agent,
         return_immediately: configuration.return_immediately,
         idempotency_key: key,
+        push: configuration.task_push_notification_config.map(|config| (config, parameters.edition)),
     };
     Ok((send, length(configuration.history_length)))
 }

@@ -1,5 +1,6 @@
 //! The admin API, `/api/v1`: what the operator and the command line see of a node.
 
+mod deliveries;
 mod grants;
 mod keys;
 mod status;
@@ -32,6 +33,9 @@ pub fn router() -> Router<Doors> {
         .route("/api/v1/tasks/{id}/events", get(tasks::events))
         .route("/api/v1/keys", get(keys::list).post(keys::create))
         .route("/api/v1/keys/{kid}", delete(keys::retire))
+        .route("/api/v1/deliveries", get(deliveries::list))
+        .route("/api/v1/deliveries/{task}/{id}", get(deliveries::show))
+        .route("/api/v1/deliveries/{task}/{id}/replay", post(deliveries::replay))
         .route("/api/v1/grants", get(grants::list).post(grants::create))
         .route("/api/v1/grants/{id}", delete(grants::revoke))
 }

@@ -280,3 +280,24 @@ fn cards_say_what_is_declared() {
     assert!(a.extensions[0].required);
     assert_eq!(a.extensions[0].params.as_ref().unwrap().as_str(), r#"{"day":"2026-11-30","n":1}"#);
 }
+
+#[test]
+fn a_secret_key_is_never_repeated() {
+    let key = super::node::secret_key("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=").unwrap();
+    assert_eq!((key.bytes()[31], format!("{key:?}").as_str()), (31, "[redacted]"));
+    for wrong in ["", "secret!", "AAECAwQFBgcICQoLDA0ODw=="] {
+        let why = super::node::secret_key(wrong).unwrap_err();
+        assert!(why.contains("32 bytes") && (wrong.is_empty() || !why.contains(wrong)), "{why}");
+    }
+}
+
+#[test]
+fn flags_open_more_than_the_file_does() {
+    let flags =
+        Flags { allow_net: vec!["127.0.0.0/8".to_owned(), "localhost".to_owned()], ..Flags::default() };
+    let text = "[net]\nallow = [\"10.0.0.0/8\"]\n[agents.a]\nrunner = { kind = \"echo\" }\n";
+    assert_eq!(load_text(text, flags).unwrap().net.allow.len(), 3);
+    let flags = Flags { allow_net: vec!["127.0.0.0/99".to_owned()], ..Flags::default() };
+    let why = load_text(text, flags).unwrap_err().to_string();
+    assert!(why.starts_with("--allow-net: ") && why.contains("10.1.0.0/16"), "{why}");
+}

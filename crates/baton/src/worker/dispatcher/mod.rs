@@ -186,6 +186,7 @@ impl Dispatcher {
                     by: By::Node,
                     create: None,
                     inputs: vec![input],
+                    push: None,
                     now: self.clock.now(),
                     repeat: false,
                 };

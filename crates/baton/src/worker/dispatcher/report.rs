@@ -39,6 +39,7 @@ impl Report for AttemptReport {
             by: By::Node,
             create: None,
             inputs,
+            push: None,
             now: self.clock.now(),
             repeat: false,
         };

@@ -3,12 +3,15 @@
 use std::path::Path;
 use std::time::Instant;
 
+use baton_wire::operation::Operation;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::process::Child;
 use tokio::time::timeout;
 
 use super::{Desk, PATIENCE};
+use crate::harness::{User, message, until};
+use crate::script::Server;
 
 /// A node in its own folder, with this folder's agents.
 pub struct Node {
@@ -156,6 +159,41 @@ async fn callers_from_outside_need_a_grant() {
     assert_eq!(desk.run(&["grants", "revoke", "made-up"]).await.code, 3);
     let unknown = desk.run(&["grants", "create", "--label", "x", "--agent", "c"]).await;
     assert_eq!(unknown.code, 3, "{unknown:?}");
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn deliveries_are_seen_and_replayed() {
+    // Gone at first, and there again when it is asked once more.
+    let hook = Server::start(|_, _, before| {
+        let status = if before == 0 { 410 } else { 204 };
+        http::Response::builder().status(status).body(axum::body::Body::empty()).unwrap()
+    })
+    .await;
+    let args = ["--listen", "http://127.0.0.1:0", "--allow-net", "127.0.0.1"];
+    let node = Node::start(Desk::new(), &args).await;
+    let user = User::new(&node.url("echo").replace("/a2a/echo", ""), "echo", None);
+    let params = json!({
+        "message": message("hello"),
+        "configuration": {"taskPushNotificationConfig": {"id": "c 1", "url": hook.url}},
+    });
+    let sent = user.call(Operation::SendMessage, params).await.ok();
+    let task = sent["task"]["id"].as_str().unwrap();
+    let desk = &node.desk;
+    until("the receiver said that it is gone", async || {
+        desk.run(&["deliveries", "list", "--state", "ended", "--json"]).await.json()["deliveries"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty())
+    })
+    .await;
+    let listed = desk.run(&["deliveries", "list"]).await.ok();
+    assert!(listed.contains("ended (gone)") && listed.contains(task), "{listed}");
+    let shown = desk.run(&["deliveries", "show", task, "c 1"]).await.ok();
+    assert!(shown.contains("410") && shown.contains(&hook.url), "{shown}");
+    desk.run(&["deliveries", "replay", task, "c 1"]).await.ok();
+    until("the rest is told", async || hook.asked().len() == 4).await;
+    assert_eq!(desk.run(&["deliveries", "show", task, "made-up"]).await.code, 3);
+    assert_eq!(desk.run(&["deliveries", "replay", "made-up", "c 1"]).await.code, 3);
     node.stop().await;
 }
 

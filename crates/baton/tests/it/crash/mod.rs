@@ -12,3 +12,5 @@ mod node;
 mod points;
 mod random;
 mod trial;
+#[cfg(debug_assertions)]
+mod webhooks;

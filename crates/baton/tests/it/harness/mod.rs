@@ -22,7 +22,7 @@ use agent::Scripts;
 pub use agent::{Attempt, chunk};
 pub use answer::Answer;
 pub use client::request;
-pub use stream::{Stream, lines};
+pub use stream::{Frame, Stream, lines};
 pub use user::{DOORS, Door, User, message, state, text_of};
 
 /// Far more than anything here takes, so that only a hang fails on a busy machine.
@@ -134,14 +134,29 @@ impl TestNode {
 
     /// Stops the node and starts it again on the same data. Attempts under way must be ended by whoever plays them.
     pub async fn restart(self) -> Self {
-        let Self { node, clock, scripts, settings, folder } = self;
+        self.restart_with(|_| {}).await
+    }
+
+    /// As [`TestNode::restart`], with other settings.
+    pub async fn restart_with(self, change: impl FnOnce(&mut Settings)) -> Self {
+        let Self { node, clock, scripts, mut settings, folder } = self;
         soon(node.stop()).await;
+        change(&mut settings);
         let node = launch(&settings, &clock, &scripts).await;
         Self { node, clock, scripts, settings, folder }
     }
 
     /// Stops the node, and fails where the test left something behind.
     pub async fn finish(self) {
+        let service = self.node.service.clone();
+        let nothing_due = async || service.store.due_targets("", 1).await.unwrap().is_empty();
+        until("nothing is owed to a webhook", nothing_due).await;
+        drop(service);
+        self.finish_owing().await;
+    }
+
+    /// As [`TestNode::finish`], with receivers that are still to be told something.
+    pub async fn finish_owing(self) {
         let service = self.node.service.clone();
         until("nobody watches a task", async || service.hub.is_empty()).await;
         let leases = service.store.orphaned("nobody", 10).await.unwrap();

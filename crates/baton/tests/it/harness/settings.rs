@@ -19,6 +19,7 @@ pub fn settings(folder: &Path) -> Settings {
         listen: vec![Listen::Http(([127, 0, 0, 1], 0).into())],
         default_agent: Some(AgentName::parse("echo").unwrap()),
         dev: true,
+        secret_key: None,
     };
     let mut agents = vec![Agent { publish: true, ..agent("echo", Runner::Echo) }];
     for name in SCRIPTED {
