@@ -89,12 +89,10 @@ impl Spell for Answer {
 /// What the request says beside its operation: its version, and its headers.
 #[derive(Debug)]
 pub struct Parameters {
-    /// A push configuration keeps the version that it was made with: its webhook gets bodies of that version.
-    pub version: Version,
     idempotency_key: Option<String>,
     pub activated: Activated,
     last_event_id: Option<u64>,
-    /// What the receivers of push notifications read: what the client speaks.
+    /// What the receivers of push notifications read: what the client speaks. A configuration keeps it.
     pub edition: Edition,
 }
 
@@ -119,11 +117,13 @@ impl Parameters {
             .transpose();
         let invalid = |why| fault::of(why, None);
         Ok(Self {
-            version,
             idempotency_key: idempotency_key.map_err(invalid)?,
             activated,
             last_event_id: last_event_id.map_err(invalid)?,
-            edition: Edition::V1,
+            edition: match version {
+                Version::V1_0 => Edition::V1,
+                Version::V0_3 => Edition::V03,
+            },
         })
     }
 }

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use baton_core::delivery::is_told;
-use baton_core::model::{Artifact, ArtifactUpdate, StreamResponse};
+use baton_core::model::{Artifact, ArtifactUpdate, StreamResponse, TaskObject};
 use baton_core::task::{Body, Chunk, Event};
-use baton_store::{Owed, Store};
+use baton_store::{By, Edition, Owed, Store};
 
 use crate::service::follow;
 
@@ -53,8 +53,28 @@ pub fn weight(owed: &Owed, event: &Event) -> usize {
     usize::try_from(bytes / 1024).unwrap_or(usize::MAX).saturating_add(1)
 }
 
+/// What is to be said, in the version that the receiver reads.
+pub enum Said {
+    V1(Box<StreamResponse>),
+    /// The task as it stands, whatever happened to it.
+    V03(Box<TaskObject>),
+}
+
 /// The bodies of one event, in order.
-pub async fn bodies(
+pub async fn bodies(store: &dyn Store, owed: &Owed, event: &Event) -> Result<Vec<Said>, baton_store::Error> {
+    match owed.config.edition {
+        Edition::V1 => {
+            let bodies = responses(store, owed, event).await?;
+            Ok(bodies.into_iter().map(|body| Said::V1(Box::new(body))).collect())
+        }
+        Edition::V03 => {
+            let task = store.find(&By::Node, owed.task.id).await?;
+            Ok(task.map(|task| Said::V03(Box::new(task.object(None, true)))).into_iter().collect())
+        }
+    }
+}
+
+async fn responses(
     store: &dyn Store,
     owed: &Owed,
     event: &Event,

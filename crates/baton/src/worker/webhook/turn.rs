@@ -5,10 +5,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use baton_core::delivery::{Input, State};
 use baton_core::limits::WEBHOOK_WITHIN;
-use baton_core::model::StreamResponse;
 use baton_core::time::Timestamp;
-use baton_store::{DeliveryAttempt, Edition, Owed, Settle};
-use bytes::Bytes;
+use baton_store::{DeliveryAttempt, Owed, Settle};
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
@@ -16,6 +14,7 @@ use hyper::body::Incoming;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
+use super::notice::Said;
 use super::request::{self, Told};
 use super::targets::Verdict;
 use super::{BODIES, SLEEP, Sender, notice};
@@ -90,7 +89,7 @@ async fn serve(sender: &Sender, owed: &Owed) -> Result<bool, baton_store::Error>
         }
         for (part, body) in bodies.into_iter().enumerate() {
             let (seq, last) = (notice.event.seq, part + 1 == parts);
-            let told = encode(owed, (seq, part), &body);
+            let told = encode((seq, part), &body);
             drop(body);
             let Some((tried, attempt)) = attempt(sender, owed, told).await else { return Ok(false) };
             crash::pass(crash::WEBHOOK_ANSWERED);
@@ -113,13 +112,12 @@ const fn is_due(state: Option<State>) -> bool {
     matches!(state, Some(State::Active { due_at: Some(_), .. }))
 }
 
-fn encode(owed: &Owed, (seq, part): (u64, usize), body: &StreamResponse) -> Told {
-    let json = serde_json::to_vec(body).expect("our types have text keys only");
-    let media = match owed.config.edition {
-        Edition::V1 => "application/a2a+json",
-        Edition::V03 => "application/json",
+fn encode((seq, part): (u64, usize), body: &Said) -> Told {
+    let (media, body) = match body {
+        Said::V1(response) => ("application/a2a+json", baton_wire::response::encode(response)),
+        Said::V03(task) => ("application/json", baton_wire::v03::write::notification(task)),
     };
-    Told { seq, part, media, body: Bytes::from(json) }
+    Told { seq, part, media, body }
 }
 
 /// One try; none where the node stops before it is over.

@@ -148,3 +148,32 @@ async fn several_receivers_and_several_tasks() {
     }
     node.finish().await;
 }
+
+/// A configuration that was made over 0.3 gets what its receivers read: the task, in the spelling of JSON-RPC.
+#[tokio::test]
+async fn a_receiver_of_the_old_version() {
+    let node = node().await;
+    let (user, hook) = (node.anyone("script"), Hook::start().await);
+    let params = json!({
+        "message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "go"}]},
+        "configuration": {"blocking": false, "pushNotificationConfig": {"url": hook.url(), "token": "t0ken"}},
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": params}).to_string();
+    let sent = user.ask(user.raw("POST", "", body)).await.json();
+    let task = sent["result"]["id"].as_str().unwrap_or_else(|| panic!("{sent}")).to_owned();
+    let attempt = node.attempt("script").await;
+    attempt.report(vec![chunk("whole", "all of it", false, true)]).await.unwrap();
+    attempt.complete_saying("done").await;
+    settled(&node, &task).await;
+    let got = hook.got();
+    for asked in &got {
+        let body = asked.json();
+        assert_eq!(asked.header("content-type"), Some("application/json"));
+        assert_eq!(asked.header("a2a-version"), Some("0.3"));
+        assert_eq!(asked.header("x-a2a-notification-token"), Some("t0ken"));
+        assert_eq!((&body["kind"], &body["id"]), (&json!("task"), &json!(task)));
+    }
+    let last = got.last().unwrap().json();
+    assert_eq!(last["status"]["state"], "completed");
+    assert_eq!(last["artifacts"][0]["parts"][0], json!({"kind": "text", "text": "all of it"}));
+}
