@@ -89,6 +89,8 @@ impl Spell for Answer {
 /// What the request says beside its operation: its version, and its headers.
 #[derive(Debug)]
 pub struct Parameters {
+    /// A push configuration keeps the version that it was made with: its webhook gets bodies of that version.
+    pub version: Version,
     idempotency_key: Option<String>,
     pub activated: Activated,
     last_event_id: Option<u64>,
@@ -117,6 +119,7 @@ impl Parameters {
             .transpose();
         let invalid = |why| fault::of(why, None);
         Ok(Self {
+            version,
             idempotency_key: idempotency_key.map_err(invalid)?,
             activated,
             last_event_id: last_event_id.map_err(invalid)?,
