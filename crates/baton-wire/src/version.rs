@@ -16,7 +16,7 @@ pub enum Version {
 pub const A2A_VERSION: &str = "a2a-version";
 
 /// What this crate can read and write.
-pub const SERVED: [Version; 1] = [Version::V1_0];
+pub const SERVED: [Version; 2] = [Version::V1_0, Version::V0_3];
 
 impl Version {
     pub const fn as_str(self) -> &'static str {
@@ -43,8 +43,8 @@ impl Version {
     }
 
     /// The version that a request asks for by its `A2A-Version` headers or query parameters, `None` where it has
-    /// neither. Several values must agree and the version must be one of [`SERVED`], otherwise it is
-    /// [`Kind::VersionNotSupported`].
+    /// neither: then its method or its path says it. Several values must agree, and the version must be one of
+    /// [`SERVED`], otherwise it is [`Kind::VersionNotSupported`].
     pub fn asked<'a>(
         headers: impl IntoIterator<Item = &'a [u8]>,
         query: Option<&str>,
@@ -58,10 +58,7 @@ impl Version {
         for (_, value) in pairs.filter(|(name, _)| name.eq_ignore_ascii_case(A2A_VERSION)) {
             agree(&mut asked, &query::form_decode(value).ok_or_else(|| not_supported(value))?)?;
         }
-        match asked {
-            Some(version) if !SERVED.contains(&version) => Err(not_supported(version.as_str())),
-            asked => Ok(asked),
-        }
+        Ok(asked)
     }
 }
 
@@ -80,7 +77,7 @@ fn agree(asked: &mut Option<Version>, text: &str) -> Result<(), Fault> {
 }
 
 /// The fault that says which version was asked for and which there are.
-pub(crate) fn not_supported(asked: &str) -> Fault {
+fn not_supported(asked: &str) -> Fault {
     let served = SERVED.map(Version::as_str).join(", ");
     Fault::new(Kind::VersionNotSupported)
         .with_message(format!("A2A version {:?} is not supported; this agent speaks {served}", clip(asked)))

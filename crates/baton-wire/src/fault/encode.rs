@@ -13,6 +13,18 @@ impl Fault {
     pub fn to_rest(&self) -> Bytes {
         encode(&Body { error: Status(self) })
     }
+
+    /// The body of a REST answer of 0.3: one client reads the code of JSON-RPC at the top, another the status inside.
+    pub fn to_rest_v03(&self) -> Bytes {
+        encode(&BodyV03 { code: self.kind.row().code, message: &self.message(), error: Status(self) })
+    }
+}
+
+#[derive(Serialize)]
+struct BodyV03<'a> {
+    code: i32,
+    message: &'a str,
+    error: Status<'a>,
 }
 
 #[derive(Serialize)]

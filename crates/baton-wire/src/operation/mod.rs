@@ -1,10 +1,12 @@
-//! The eleven operations (§5.3), by their JSON-RPC method and by their REST path.
+//! The eleven operations (§5.3), by their JSON-RPC method and by their REST path, in either version.
 
 mod route;
 
-pub use route::Route;
+pub use route::{Route, version_of};
 
 use crate::fault::{Fault, Kind, clip};
+use crate::v03;
+use crate::version::Version;
 
 /// What can be asked of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,21 +23,6 @@ pub enum Operation {
     DeleteTaskPushNotificationConfig,
     GetExtendedAgentCard,
 }
-
-/// The method names of A2A 0.3.
-const METHODS_0_3: [&str; 11] = [
-    "message/send",
-    "message/stream",
-    "tasks/get",
-    "tasks/list",
-    "tasks/cancel",
-    "tasks/resubscribe",
-    "tasks/pushNotificationConfig/set",
-    "tasks/pushNotificationConfig/get",
-    "tasks/pushNotificationConfig/list",
-    "tasks/pushNotificationConfig/delete",
-    "agent/getAuthenticatedExtendedCard",
-];
 
 impl Operation {
     pub const ALL: [Self; 11] = [
@@ -69,15 +56,22 @@ impl Operation {
         }
     }
 
-    /// By a method name of 1.0. One of 0.3 is a version that is not served; any other is not found.
-    pub fn from_method(name: &str) -> Result<Self, Fault> {
-        match Self::ALL.into_iter().find(|operation| operation.method() == name) {
-            Some(operation) => Ok(operation),
-            None if METHODS_0_3.contains(&name) => Err(crate::version::not_supported("0.3")),
-            None => {
-                let text = Kind::MethodNotFound.row().text;
-                Err(Fault::new(Kind::MethodNotFound).with_message(format!("{text}: {}", clip(name))))
+    /// By a method name, with its version. A version that the request asks for decides; where it asks for none, the name
+    /// does. A name of the other version is not found, and the fault says whose it is.
+    pub fn from_method(asked: Option<Version>, name: &str) -> Result<(Self, Version), Fault> {
+        let current = Self::ALL.into_iter().find(|operation| operation.method() == name);
+        let found = current.map(|operation| (operation, Version::V1_0));
+        let found = found.or_else(|| Some((v03::operation(name)?, Version::V0_3)));
+        match (found, asked) {
+            (Some((operation, version)), asked) if asked.is_none_or(|asked| asked == version) => {
+                Ok((operation, version))
             }
+            (Some((operation, _)), Some(asked)) => {
+                let there = if asked == Version::V0_3 { v03::method(operation) } else { operation.method() };
+                let why = format!("the request asks for A2A {asked}, where '{name}' is called '{there}'");
+                Err(not_found(&why))
+            }
+            (Some(_) | None, _) => Err(not_found(&clip(name))),
         }
     }
 
@@ -85,4 +79,9 @@ impl Operation {
     pub const fn is_streaming(self) -> bool {
         matches!(self, Self::SendStreamingMessage | Self::SubscribeToTask)
     }
+}
+
+fn not_found(why: &str) -> Fault {
+    let text = Kind::MethodNotFound.row().text;
+    Fault::new(Kind::MethodNotFound).with_message(format!("{text}: {why}"))
 }

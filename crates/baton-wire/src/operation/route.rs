@@ -7,11 +7,12 @@ use http::Method;
 use super::Operation;
 use crate::fault::{Fault, Kind};
 use crate::query::percent_decode;
-use crate::version;
+use crate::version::Version;
 
 /// What a path says: the operation and what the path names. Identifiers are percent-decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
+    pub version: Version,
     pub operation: Operation,
     pub tenant: Option<String>,
     pub task_id: Option<String>,
@@ -32,27 +33,45 @@ impl Route {
     /// or without a leading slash and without the query.
     ///
     /// A path that is nowhere is [`Kind::UnknownPath`]; one without this method is [`Kind::MethodNotAllowed`] and
-    /// says which methods it has. The `v1/…` paths of 0.3 are a version that is not served.
+    /// says which methods it has. What begins with `v1/` is of 0.3, and no tenant.
     pub fn parse(method: &Method, path: &str) -> Result<Self, Fault> {
-        let path = path.strip_prefix('/').unwrap_or(path);
-        if path.starts_with("v1/") {
-            return Err(version::not_supported("0.3"));
-        }
-        let (tenant, place) = match Place::find(path) {
+        let (version, path) = version_of(path);
+        let (tenant, place) = match Place::find(version, path) {
             Some(place) => (None, place),
+            None if version == Version::V0_3 => return Err(Fault::new(Kind::UnknownPath)),
             None => below_tenant(path).ok_or(Fault::new(Kind::UnknownPath))?,
         };
         let Place { methods, allow, task_id, config_id } = place;
         match methods.iter().find(|(known, _)| known == method) {
-            Some(&(_, operation)) => Ok(Self { operation, tenant, task_id, config_id }),
+            Some(&(_, operation)) => Ok(Self { version, operation, tenant, task_id, config_id }),
             None => Err(Fault::method_not_allowed(allow)),
+        }
+    }
+
+    /// Refuses a route of another version than the one that the request asks for, if it asks for one.
+    pub fn asked(self, asked: Option<Version>) -> Result<Self, Fault> {
+        match asked {
+            Some(asked) if asked != self.version => {
+                let version = self.version;
+                let text = Kind::UnknownPath.row().text;
+                let why =
+                    format!("{text} in A2A {asked}, which the request asks for: it is one of A2A {version}");
+                Err(Fault::new(Kind::UnknownPath).with_message(why))
+            }
+            Some(_) | None => Ok(self),
         }
     }
 }
 
+/// The version of a path below an agent's base, and the path without what says so.
+pub fn version_of(path: &str) -> (Version, &str) {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    path.strip_prefix("v1/").map_or((Version::V1_0, path), |path| (Version::V0_3, path))
+}
+
 fn below_tenant(path: &str) -> Option<(Option<String>, Place)> {
     let (tenant, rest) = path.split_once('/')?;
-    Some((Some(identifier(tenant)?), Place::find(rest)?))
+    Some((Some(identifier(tenant)?), Place::find(Version::V1_0, rest)?))
 }
 
 const SEND: &[(Method, Operation)] = &[(Method::POST, Operation::SendMessage)];
@@ -74,7 +93,7 @@ const CONFIG: &[(Method, Operation)] = &[
 const CARD: &[(Method, Operation)] = &[(Method::GET, Operation::GetExtendedAgentCard)];
 
 impl Place {
-    fn find(path: &str) -> Option<Self> {
+    fn find(version: Version, path: &str) -> Option<Self> {
         let mut segments = path.split('/');
         let first = percent_decode(segments.next()?)?;
         let rest = [segments.next(), segments.next(), segments.next()];
@@ -84,7 +103,8 @@ impl Place {
         match (first.as_ref(), rest) {
             ("message:send", [None, ..]) => Some(Self::new(SEND, "POST")),
             ("message:stream", [None, ..]) => Some(Self::new(STREAM, "POST")),
-            ("extendedAgentCard", [None, ..]) => Some(Self::new(CARD, "GET")),
+            ("extendedAgentCard", [None, ..]) if version == Version::V1_0 => Some(Self::new(CARD, "GET")),
+            ("card", [None, ..]) if version == Version::V0_3 => Some(Self::new(CARD, "GET")),
             ("tasks", [None, ..]) => Some(Self::new(TASKS, "GET")),
             ("tasks", [Some(task), None, _]) => Self::of_task(task),
             ("tasks", [Some(task), Some("pushNotificationConfigs"), None]) => {

@@ -11,7 +11,8 @@ use super::{
 };
 use crate::fault::Fault;
 use crate::operation::{Operation, Route};
-use crate::{query, read};
+use crate::version::Version;
+use crate::{query, read, v03};
 
 /// An operation with its request.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +31,14 @@ pub enum Call {
 }
 
 impl Call {
-    /// Reads the parameters of a JSON-RPC request; none are the same as `{}`.
-    pub fn from_params(operation: Operation, params: Option<&RawValue>) -> Result<Self, Fault> {
+    /// Reads the parameters of a JSON-RPC request, whichever its version; none are the same as `{}`.
+    pub fn from_params(
+        (operation, version): (Operation, Version),
+        params: Option<&RawValue>,
+    ) -> Result<Self, Fault> {
+        if version == Version::V0_3 {
+            return v03::read::from_params(operation, params);
+        }
         let call = Self::read(operation, Source::Json(params.map_or("{}", RawValue::get)))?;
         call.check()?;
         Ok(call)
@@ -41,6 +48,9 @@ impl Call {
     ///
     /// GET and DELETE take their fields from the query, POST from the body; cancelling and subscribing need none.
     pub fn from_rest(route: Route, query: &str, body: &[u8]) -> Result<Self, Fault> {
+        if route.version == Version::V0_3 {
+            return v03::read::from_rest(route, query, body);
+        }
         let source = match route.operation {
             Operation::SendMessage
             | Operation::SendStreamingMessage

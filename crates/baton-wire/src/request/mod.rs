@@ -22,7 +22,7 @@ fn required(field: &str, value: &str) -> Result<(), Violation> {
     if value.is_empty() { Err(Violation::new(field, "is required")) } else { Ok(()) }
 }
 
-fn history_length(value: Option<i32>) -> Result<(), Violation> {
+pub(crate) fn history_length(value: Option<i32>) -> Result<(), Violation> {
     match value {
         Some(length @ ..0) => {
             Err(Violation::new("historyLength", format!("must be zero or more, got {length}")))
@@ -31,7 +31,7 @@ fn history_length(value: Option<i32>) -> Result<(), Violation> {
     }
 }
 
-fn page_size(value: Option<i32>) -> Result<(), Violation> {
+pub(crate) fn page_size(value: Option<i32>) -> Result<(), Violation> {
     match value {
         Some(1..=PAGE_SIZE_MAX) | None => Ok(()),
         Some(size) => {

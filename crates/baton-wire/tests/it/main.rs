@@ -10,6 +10,7 @@ mod lenient;
 mod operation;
 mod properties;
 mod sse;
+mod v03;
 mod version;
 mod violations;
 
@@ -22,7 +23,7 @@ use http::Method;
 /// Reads a JSON-RPC body as a server does.
 fn from_jsonrpc(body: &[u8]) -> Result<Call, Fault> {
     let request = rpc::read(body).map_err(|rejected| *rejected.fault)?;
-    Call::from_params(Operation::from_method(&request.method)?, request.params)
+    Call::from_params(Operation::from_method(None, &request.method)?, request.params)
 }
 
 /// Reads a REST request as a server does.

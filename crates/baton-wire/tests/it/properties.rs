@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 use crate::{from_jsonrpc, from_rest};
 
-fn json() -> impl Strategy<Value = Json> {
+pub fn json() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
         any::<i128>().prop_map(|number| number.to_string()),
@@ -36,11 +36,11 @@ fn json() -> impl Strategy<Value = Json> {
     nested.prop_map(|text| Json::parse(&text).unwrap())
 }
 
-fn object() -> impl Strategy<Value = Object> {
+pub fn object() -> impl Strategy<Value = Object> {
     json().prop_map(|json| Object::parse(&format!(r#"{{"k":{}}}"#, json.as_str())).unwrap())
 }
 
-fn nonempty() -> impl Strategy<Value = Option<String>> {
+pub fn nonempty() -> impl Strategy<Value = Option<String>> {
     proptest::option::of(any::<String>().prop_filter("not empty", |text| !text.is_empty()))
 }
 
@@ -123,6 +123,8 @@ proptest! {
         for method in [Method::GET, Method::POST] {
             _ = from_rest(&method, &text, &text);
             _ = from_rest(&method, &format!("tasks?{text}"), &text);
+            _ = from_rest(&method, &format!("v1/tasks?{text}"), &text);
+            _ = from_rest(&method, "v1/message:send", &text);
             _ = Route::parse(&method, &text);
         }
     }

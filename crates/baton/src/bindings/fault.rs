@@ -71,6 +71,11 @@ pub fn rest(fault: &Fault, media: Media) -> Response {
     respond(fault, fault.http_status(), fault.to_rest().into(), media.header())
 }
 
+/// A fault as a REST answer of 0.3.
+pub fn rest_v03(fault: &Fault, media: Media) -> Response {
+    respond(fault, fault.http_status(), fault.to_rest_v03().into(), media.header())
+}
+
 /// A fault as a JSON-RPC answer.
 pub fn rpc(fault: &Fault, id: &Id) -> Response {
     respond(fault, fault.jsonrpc_http_status(), jsonrpc::error(id, fault).into(), Media::Json.header())

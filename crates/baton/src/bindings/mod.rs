@@ -57,9 +57,9 @@ impl Doors {
     }
 }
 
-/// A path of the form `/{tenant}/…` is an agent's too; anything else is nowhere.
+/// A path of the form `/{tenant}/…` or `/v1/…` is an agent's too; anything else is nowhere.
 async fn elsewhere(State(doors): State<Doors>, request: Request<axum::body::Body>) -> Response {
-    match a2a::tenant_at_root(&request) {
+    match a2a::at_root(&doors, &request) {
         Ok(agent) => a2a::rest(&doors, &agent, request).await,
         Err(fault) => fault::rest(&fault, media::Media::of(request.headers())),
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
+use baton_wire::fault::Fault;
 use baton_wire::sse::{KEEP_ALIVE, Wrap};
 use bytes::Bytes;
 use futures_util::stream;
@@ -98,7 +99,16 @@ pub fn respond(service: &Service, follow: Follow, wrap: Wrap, caller: Option<(Ca
         let frame = open.next().await?;
         Some((Ok::<_, Infallible>(frame), open))
     });
-    let mut response = Response::new(Body::from_stream(frames));
+    stream_of(Body::from_stream(frames))
+}
+
+/// A stream of nothing but why there is none, for clients that read no refusal elsewhere.
+pub fn refuse(fault: &Fault, wrap: &Wrap) -> Response {
+    stream_of(Body::from(wrap.error(fault)))
+}
+
+fn stream_of(body: Body) -> Response {
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -115,7 +125,7 @@ impl Open {
                 item = self.follow.next() => return match item {
                     Ok(Some((seq, item))) => {
                         self.quiet.reset();
-                        Some(self.wrap.event(Some(seq), &item))
+                        Some(self.wrap.item(seq, &item, self.follow.until_input))
                     }
                     Ok(None) => None,
                     Err(why) => {
@@ -127,7 +137,7 @@ impl Open {
                 () = self.service.draining.cancelled() => {
                     self.over = true;
                     let last = self.follow.held_back(&self.service).await;
-                    return last.map(|(seq, item)| self.wrap.event(Some(seq), &item));
+                    return last.map(|(seq, item)| self.wrap.item(seq, &item, self.follow.until_input));
                 }
             }
         }

@@ -6,6 +6,9 @@ use baton_wire::request::{Call, ListTasksRequest, SendMessageRequest};
 use baton_wire::response::{
     Empty, ListTaskPushNotificationConfigsResponse, ListTasksResponse, SendMessageResponse,
 };
+use baton_wire::v03::card::Card;
+use baton_wire::v03::{Spell, Spelling};
+use baton_wire::version::Version;
 use http::header::{CACHE_CONTROL, HeaderName, VARY};
 use http::{HeaderMap, HeaderValue};
 use serde::{Serialize, Serializer};
@@ -61,9 +64,32 @@ impl Serialize for Answer {
     }
 }
 
-/// What the request's headers say beside its operation.
-#[derive(Debug, Default)]
+/// The same in 0.3.
+impl Spell for Answer {
+    fn spell<S: Serializer>(&self, spelling: Spelling, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Sent(sent) => sent.spell(spelling, to),
+            Self::Task(task) => task.spell(spelling, to),
+            Self::Page(page) => page.spell(spelling, to),
+            Self::PushConfig(config) => config.spell(spelling, to),
+            Self::PushConfigs(configs) => configs.spell(spelling, to),
+            Self::Deleted => Empty {}.spell(spelling, to),
+            Self::ExtendedCard(card) => {
+                // Over HTTP every agent speaks both versions at one URL.
+                let http = card.supported_interfaces.iter().filter(|at| at.protocol_binding != "GRPC");
+                let interfaces: Vec<_> = http.cloned().collect();
+                Card { card, interfaces: &interfaces }.serialize(to)
+            }
+            Self::Stream(_) => to.serialize_unit(),
+        }
+    }
+}
+
+/// What the request says beside its operation: its version, and its headers.
+#[derive(Debug)]
 pub struct Parameters {
+    /// A push configuration keeps the version that it was made with: its webhook gets bodies of that version.
+    pub version: Version,
     idempotency_key: Option<String>,
     pub activated: Activated,
     last_event_id: Option<u64>,
@@ -71,7 +97,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// Refuses a request that does not name the extensions that the agent requires.
-    pub fn read(headers: &HeaderMap, scope: &Scope) -> Result<Self, Fault> {
+    pub fn read(headers: &HeaderMap, scope: &Scope, version: Version) -> Result<Self, Fault> {
         let activated = Activated::read(headers, &scope.agent.settings)?;
         let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("\u{0}"));
         let idempotency_key = text(IDEMPOTENCY_KEY)
@@ -90,6 +116,7 @@ impl Parameters {
             .transpose();
         let invalid = |why| fault::of(why, None);
         Ok(Self {
+            version,
             idempotency_key: idempotency_key.map_err(invalid)?,
             activated,
             last_event_id: last_event_id.map_err(invalid)?,

@@ -7,6 +7,7 @@ use baton_core::ident::AgentName;
 use baton_core::time::Timestamp;
 use baton_wire::fault::Fault;
 use baton_wire::response::encode;
+use baton_wire::v03::card::Card;
 use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, VARY,
@@ -26,17 +27,29 @@ const PUBLIC: &str = "public, max-age=60";
 
 /// What these doors really serve, in order of preference. A line belongs here as soon as the binding answers in the
 /// version, and not before: every card follows.
-pub const SERVED: [Served; 2] = [
+pub const SERVED: [Served; 4] = [
     Served { binding: "JSONRPC", version: "1.0", address: Address::Agent },
     Served { binding: "HTTP+JSON", version: "1.0", address: Address::Agent },
+    Served { binding: "JSONRPC", version: "0.3", address: Address::Agent },
+    Served { binding: "HTTP+JSON", version: "0.3", address: Address::Agent },
 ];
 
-/// The public card as it is sent: signed, where the node has a key for it.
+/// The public card as it is sent: signed, where the node has a key for it. One signature is of the card of 1.0, another of
+/// the whole with the members of 0.3: each side verifies what it has read.
 pub fn public(service: &Service, agent: &Agent) -> Bytes {
-    let mut card = service.manifest(agent).card(Viewer::Anybody);
-    let unsigned = encode(&card);
-    card.signatures = service.signer.sign(&String::from_utf8_lossy(&unsigned));
-    if card.signatures.is_empty() { unsigned } else { encode(&card) }
+    let manifest = service.manifest(agent);
+    let (mut card, interfaces) = (manifest.card(Viewer::Anybody), manifest.legacy_interfaces());
+    let sign = |text: &Bytes| service.signer.sign(&String::from_utf8_lossy(text));
+    let whole = encode(&Card { card: &card, interfaces: &interfaces });
+    let mut signatures = sign(&encode(&card));
+    if signatures.is_empty() {
+        return whole;
+    }
+    if !interfaces.is_empty() {
+        signatures.extend(sign(&whole));
+    }
+    card.signatures = signatures;
+    encode(&Card { card: &card, interfaces: &interfaces })
 }
 
 pub async fn of_default(State(doors): State<Doors>, request: Parts) -> Response {

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 over HTTP (§9).
+//! JSON-RPC 2.0 over HTTP (§9), in either version.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -7,9 +7,10 @@ use baton_wire::jsonrpc::{self, Id};
 use baton_wire::operation::Operation;
 use baton_wire::request::Call;
 use baton_wire::sse::Wrap;
+use baton_wire::v03::{self, Spelled, Spelling};
 use baton_wire::version::{A2A_VERSION, Version};
-use http::header::CONTENT_TYPE;
-use http::{Method, Request};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 
 use super::super::media::{Media, is_json};
 use super::super::{Doors, body, fault, sse};
@@ -42,8 +43,23 @@ pub async fn answer(doors: &Doors, agent: &str, request: Request<Body>) -> Respo
     };
     match run(doors, &scope, &parts, &rpc).await {
         Ok(response) => response,
-        Err(fault) => fault::rpc(&fault, &rpc.id),
+        Err(fault) => refuse(&fault, &rpc, &parts.headers),
     }
+}
+
+/// A refusal. Who asked for a stream in 0.3 reads it as an event of one: the clients of 0.3 lose the code of any other
+/// answer. What stands in front of the protocol is an HTTP status for everybody.
+fn refuse(fault: &Fault, rpc: &jsonrpc::Request<'_>, headers: &HeaderMap) -> Response {
+    let streaming = v03::operation(&rpc.method).is_some_and(Operation::is_streaming);
+    if streaming && accepts_events(headers) && fault.jsonrpc_http_status() == StatusCode::OK {
+        return sse::refuse(fault, &Wrap::JsonRpcV03(rpc.id.clone()));
+    }
+    fault::rpc(fault, &rpc.id)
+}
+
+fn accepts_events(headers: &HeaderMap) -> bool {
+    let named = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("text/event-stream"));
+    headers.get_all(ACCEPT).iter().any(named)
 }
 
 async fn run(
@@ -52,23 +68,26 @@ async fn run(
     parts: &http::request::Parts,
     rpc: &jsonrpc::Request<'_>,
 ) -> Result<Response, Fault> {
-    Version::asked(
-        parts.headers.get_all(A2A_VERSION).iter().map(http::HeaderValue::as_bytes),
-        parts.uri.query(),
-    )?;
-    let operation = Operation::from_method(&rpc.method)?;
-    let request = Call::from_params(operation, rpc.params)?;
-    let parameters = Parameters::read(&parts.headers, scope)?;
+    let headers = parts.headers.get_all(A2A_VERSION).iter().map(HeaderValue::as_bytes);
+    let asked = Version::asked(headers, parts.uri.query())?;
+    let (operation, version) = Operation::from_method(asked, &rpc.method)?;
+    let request = Call::from_params((operation, version), rpc.params)?;
+    let parameters = Parameters::read(&parts.headers, scope, version)?;
     let activated = parameters.activated.clone();
     let place = doors.enter(scope, operation)?;
     let response = match call(&doors.service, scope, request, parameters).await? {
         Answer::Stream(follow) => {
             let caller = place.map(|place| (scope.caller.clone(), place));
-            sse::respond(&doors.service, *follow, Wrap::JsonRpc(rpc.id.clone()), caller)
+            let id = rpc.id.clone();
+            let wrap = if version == Version::V0_3 { Wrap::JsonRpcV03(id) } else { Wrap::JsonRpc(id) };
+            sse::respond(&doors.service, *follow, wrap, caller)
         }
         answer => {
             let headers = answer.headers();
-            let body = splice::body(answer, |answer| jsonrpc::result(&rpc.id, answer));
+            let body = splice::body(answer, |answer| match version {
+                Version::V1_0 => jsonrpc::result(&rpc.id, answer),
+                Version::V0_3 => jsonrpc::result(&rpc.id, &Spelled(Spelling::JsonRpc, answer)),
+            });
             let mut response = Response::new(body);
             response.headers_mut().insert(CONTENT_TYPE, Media::Json.header());
             response.headers_mut().extend(headers);

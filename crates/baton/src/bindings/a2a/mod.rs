@@ -1,4 +1,4 @@
-//! The A2A doors: JSON-RPC and REST in version 1.0, and the agent cards.
+//! The A2A doors: JSON-RPC and REST, each in both versions, and the agent cards.
 
 mod call;
 mod card;
@@ -14,7 +14,8 @@ use axum::response::Response;
 use axum::routing::{any, get};
 use baton_core::ident::AgentName;
 use baton_wire::fault::{Fault, Kind};
-use baton_wire::operation::Route;
+use baton_wire::operation::{Route, version_of};
+use baton_wire::version::Version;
 use http::Request;
 
 use super::Doors;
@@ -45,9 +46,14 @@ async fn below_agent(
     rest(&doors, &agent, request).await
 }
 
-/// The agent of a path such as `/{tenant}/message:send`, where the tenant is the agent.
-pub fn tenant_at_root<B>(request: &Request<B>) -> Result<String, Fault> {
+/// The agent of a path such as `/{tenant}/message:send`, where the tenant is the agent, or `/v1/message:send` of 0.3,
+/// which has no tenants: the default agent.
+pub fn at_root<B>(doors: &Doors, request: &Request<B>) -> Result<String, Fault> {
     let path = request.uri().path();
+    if version_of(path).0 == Version::V0_3 {
+        let default = doors.service.agents.find_default();
+        return default.map(|agent| agent.name().to_string()).ok_or(Fault::new(Kind::UnknownPath));
+    }
     let tenant = path.trim_start_matches('/').split_once('/').map_or("", |(tenant, _)| tenant);
     match Route::parse(request.method(), path) {
         Ok(Route { tenant: Some(tenant), .. }) => Ok(tenant),

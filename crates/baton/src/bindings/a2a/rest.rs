@@ -1,12 +1,13 @@
-//! HTTP+JSON (§11).
+//! HTTP+JSON (§11), in either version: what is below `v1/` is of 0.3.
 
 use axum::body::Body;
 use axum::response::Response;
 use baton_wire::fault::{Fault, Kind};
-use baton_wire::operation::Route;
+use baton_wire::operation::{Route, version_of};
 use baton_wire::request::Call;
 use baton_wire::response::encode;
 use baton_wire::sse::Wrap;
+use baton_wire::v03::{Spelled, Spelling};
 use baton_wire::version::{A2A_VERSION, Version};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request};
@@ -16,11 +17,13 @@ use super::super::{Doors, body, fault, sse};
 use super::call::{Answer, Parameters, call};
 use super::splice;
 
-/// Answers one request below `/a2a/{agent}/`, or of the form `/{tenant}/…`.
+/// Answers one request below `/a2a/{agent}/`, or of the forms `/{tenant}/…` and `/v1/…`.
 pub async fn rest(doors: &Doors, agent: &str, request: Request<Body>) -> Response {
     let media = Media::of(request.headers());
+    let (version, _) = version_of(below(request.uri().path(), agent));
     match run(doors, agent, request, media).await {
         Ok(response) => response,
+        Err(fault) if version == Version::V0_3 => fault::rest_v03(&fault, media),
         Err(fault) => fault::rest(&fault, media),
     }
 }
@@ -28,25 +31,32 @@ pub async fn rest(doors: &Doors, agent: &str, request: Request<Body>) -> Respons
 async fn run(doors: &Doors, agent: &str, request: Request<Body>, media: Media) -> Result<Response, Fault> {
     let (parts, body) = request.into_parts();
     let scope = doors.gate.scope(&doors.service, agent, &parts).await.map_err(|why| fault::of(why, None))?;
-    Version::asked(parts.headers.get_all(A2A_VERSION).iter().map(HeaderValue::as_bytes), parts.uri.query())?;
-    let route = Route::parse(&parts.method, below(parts.uri.path(), agent))?;
+    let headers = parts.headers.get_all(A2A_VERSION).iter().map(HeaderValue::as_bytes);
+    let asked = Version::asked(headers, parts.uri.query())?;
+    let route = Route::parse(&parts.method, below(parts.uri.path(), agent))?.asked(asked)?;
+    let version = route.version;
     let bytes = body::read(&parts.headers, body, doors.service.limits().body).await?;
     if !bytes.is_empty() && !is_json(&parts.headers) {
         return Err(Fault::new(Kind::ContentTypeNotSupported)
             .with_message("Content-Type must be application/json or application/a2a+json"));
     }
     let request = Call::from_rest(route, parts.uri.query().unwrap_or_default(), &bytes)?;
-    let parameters = Parameters::read(&parts.headers, &scope)?;
+    let parameters = Parameters::read(&parts.headers, &scope, version)?;
     let activated = parameters.activated.clone();
     let place = doors.enter(&scope, request.operation())?;
     let response = match call(&doors.service, &scope, request, parameters).await? {
         Answer::Stream(follow) => {
             let caller = place.map(|place| (scope.caller.clone(), place));
-            sse::respond(&doors.service, *follow, Wrap::Bare, caller)
+            let wrap = if version == Version::V0_3 { Wrap::BareV03 } else { Wrap::Bare };
+            sse::respond(&doors.service, *follow, wrap, caller)
         }
         answer => {
             let headers = answer.headers();
-            let mut response = Response::new(splice::body(answer, encode));
+            let body = splice::body(answer, |answer| match version {
+                Version::V1_0 => encode(answer),
+                Version::V0_3 => encode(&Spelled(Spelling::Rest, answer)),
+            });
+            let mut response = Response::new(body);
             response.headers_mut().insert(CONTENT_TYPE, media.header());
             response.headers_mut().extend(headers);
             response

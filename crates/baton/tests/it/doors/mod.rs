@@ -18,5 +18,6 @@ mod routes;
 mod sending;
 mod signing;
 mod streams;
+mod v03;
 mod versions;
 mod working;

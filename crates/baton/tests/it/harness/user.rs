@@ -126,6 +126,11 @@ impl User {
         self.try_open(request).await.unwrap()
     }
 
+    /// The answer as it comes, its body not yet read.
+    pub async fn open_raw(&self, request: Request<Full<Bytes>>) -> http::Response<hyper::body::Incoming> {
+        self.http.open(request).await
+    }
+
     async fn try_open(&self, request: Request<Full<Bytes>>) -> Result<Stream, Answer> {
         let response = self.http.open(request).await;
         let kind = response.headers().get("content-type").map(|kind| kind.to_str().unwrap());

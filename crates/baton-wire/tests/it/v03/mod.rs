@@ -1,0 +1,7 @@
+//! A2A 0.3: golden texts, what the official clients send, properties.
+
+mod card;
+mod golden;
+mod properties;
+mod requests;
+mod violations;
