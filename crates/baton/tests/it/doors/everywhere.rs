@@ -197,7 +197,7 @@ async fn every_door_sees_the_work_alike() {
     let node = TestNode::start().await;
     for way in ways(&node, "script") {
         let asked = Ask::Send { text: "begin", task: None, at_once: false };
-        let (shown, attempt) = tokio::join!(way.ask(&asked), async {
+        let (shown, mut attempt) = tokio::join!(way.ask(&asked), async {
             let attempt = node.attempt("script").await;
             attempt.write("out", "so far").await;
             attempt.ask("which?").await;
@@ -216,7 +216,10 @@ async fn every_door_sees_the_work_alike() {
         let first = answers[0].1.clone();
         same(&answers, &first);
         let answer = Ask::Send { text: "this", task: Some(task), at_once: false };
-        let (shown, ()) = tokio::join!(way.ask(&answer), attempt.complete());
+        let (shown, ()) = tokio::join!(way.ask(&answer), async {
+            assert_eq!(attempt.hears_message().await, "this");
+            attempt.complete().await;
+        });
         assert!(shown.starts_with("task COMPLETED \"so far\" <begin"), "{} {shown}", way.name());
     }
     node.finish().await;
