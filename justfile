@@ -39,7 +39,7 @@ tck-serve PORT="8430" PROFILE="everything":
     cargo build --release
     ./conformance/serve {{PORT}} {{PROFILE}}
 
-# Runs a checkout of the conformance kit (branch 1.0-dev) against such nodes, one for each profile.
+# Runs a checkout of the conformance kit (branch 1.0-dev or 0.3.x) against such nodes, one for each profile.
 tck DIR *PROFILES:
     cargo build --release
     ./conformance/tck {{DIR}} {{PROFILES}}

@@ -212,7 +212,10 @@ check('a_configuration_comes_with_a_message', async (face) => {
   await face.hook.until(name, (body) => face.pushedState(body) === 'completed');
 }, 'push');
 
-check('the_extended_card_is_shown', async (face) => same((await face.extendedCard()).name, 'Clients'), 'extended_card');
+check('the_extended_card_is_shown', async (face) => {
+  const { name, skills } = await face.extendedCard();
+  same([name, skills.map(({ id }) => id)], ['Clients', ['words', 'more']]);
+}, 'extended_card');
 
 async function one(face, { name, run, needs }) {
   if (needs && !face.can(needs)) return null;

@@ -24,7 +24,6 @@ from a2a.types import (
     TaskQueryParams,
     TextPart,
 )
-from google.protobuf import json_format  # noqa: F401  what REST raises comes from here
 
 import checks
 
@@ -159,7 +158,8 @@ class Face:
         return Task.model_validate(body).status.state.value
 
     async def extended_card(self):
-        return {"name": (await self.plain.get_card()).name}
+        card = await self.plain.get_card()
+        return (card.name, [skill.id for skill in card.skills])
 
     async def close(self):
         await self.plain.close()

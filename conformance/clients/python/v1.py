@@ -152,7 +152,8 @@ class Face:
         )()
 
     async def extended_card(self):
-        return {"name": (await self.plain.get_extended_agent_card(pb.GetExtendedAgentCardRequest())).name}
+        card = await self.plain.get_extended_agent_card(pb.GetExtendedAgentCardRequest())
+        return (card.name, [skill.id for skill in card.skills])
 
     async def close(self):
         await self.plain.close()

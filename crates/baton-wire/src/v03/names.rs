@@ -54,12 +54,12 @@ const STATES: [TaskState; 9] = [
 pub fn read_role<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Role, D::Error> {
     deserializer.deserialize_any(Name {
         what: "'user' or 'agent'",
-        by_name: |name| match name {
+        named: |name| match name {
             "user" => Some(Role::User),
             "agent" => Some(Role::Agent),
             other => Role::from_name(other),
         },
-        by_number: Role::from_number,
+        numbered: Role::from_number,
     })
 }
 
@@ -67,22 +67,22 @@ pub fn read_role<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Role, D::
 pub fn read_state<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TaskState, D::Error> {
     deserializer.deserialize_any(Name {
         what: "a task state such as 'working'",
-        by_name: |name| match name {
+        named: |name| match name {
             CANCELLED => Some(TaskState::Canceled),
             other => STATES
                 .into_iter()
                 .find(|known| state(*known, Spelling::JsonRpc) == other)
                 .or_else(|| TaskState::from_name(other)),
         },
-        by_number: TaskState::from_number,
+        numbered: TaskState::from_number,
     })
 }
 
 /// A name of an enum, or its number.
 struct Name<T> {
     what: &'static str,
-    by_name: fn(&str) -> Option<T>,
-    by_number: fn(i32) -> Option<T>,
+    named: fn(&str) -> Option<T>,
+    numbered: fn(i32) -> Option<T>,
 }
 
 impl<T: Default> Visitor<'_> for Name<T> {
@@ -93,8 +93,8 @@ impl<T: Default> Visitor<'_> for Name<T> {
     }
 
     fn visit_str<E: de::Error>(self, value: &str) -> Result<T, E> {
-        let by_number = || value.parse().ok().and_then(self.by_number);
-        (self.by_name)(value)
+        let by_number = || value.parse().ok().and_then(self.numbered);
+        (self.named)(value)
             .or_else(by_number)
             .ok_or_else(|| E::invalid_value(de::Unexpected::Str(value), &self))
     }
@@ -102,14 +102,14 @@ impl<T: Default> Visitor<'_> for Name<T> {
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<T, E> {
         i32::try_from(value)
             .ok()
-            .and_then(self.by_number)
+            .and_then(self.numbered)
             .ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(value), &self))
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
         i32::try_from(value)
             .ok()
-            .and_then(self.by_number)
+            .and_then(self.numbered)
             .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(value), &self))
     }
 

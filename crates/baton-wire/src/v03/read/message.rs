@@ -155,8 +155,13 @@ impl LoosePart {
                 return Err(Violation::new("", "a part needs exactly one of 'text', 'file' and 'data'"));
             }
         };
-        check_kind(kind.as_deref(), named)?;
-        Ok(part)
+        match kind {
+            // JSON-RPC tells parts apart by it, and by nothing else.
+            None if spelling == Spelling::JsonRpc => {
+                Err(Violation::new("kind", "is required: 'text', 'file' or 'data'"))
+            }
+            kind => check_kind(kind.as_deref(), named).map(|()| part),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What 0.3 says, read into the one data model: requests for a server, answers and events for a client.
 //!
 //! Each object is read twice: its members as they are written, in both spellings and both cases, and then what they mean.
-//! A part without `kind` is read as the request's spelling has it, so that REST takes JSON-RPC's parts too.
+//! REST takes the parts of JSON-RPC too, which say what they are.
 
 mod answer;
 mod call;

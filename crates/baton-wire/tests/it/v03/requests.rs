@@ -156,7 +156,8 @@ fn files_and_data() {
 #[test]
 fn both_spellings_of_a_role() {
     for role in ["user", "ROLE_USER"] {
-        let params = json!({"message": {"messageId": "m", "role": role, "parts": [{"text": "x"}]}});
+        let params =
+            json!({"message": {"messageId": "m", "role": role, "parts": [{"kind": "text", "text": "x"}]}});
         for call in
             [rpc("message/send", params.clone()), rest(Method::POST, "v1/message:send", &params.to_string())]
         {

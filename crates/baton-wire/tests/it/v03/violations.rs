@@ -33,6 +33,8 @@ fn json_rpc() {
         (send, json!({"message": {"messageId": "m", "role": "user", "parts": []}})),
         (send, json!({"message": {"messageId": "m", "role": "user", "parts": "x"}})),
         (send, message(&json!({}))),
+        (send, message(&json!({"text": "x"}))),
+        (send, message(&json!({"type": "text", "text": "x"}))),
         (send, message(&json!({"kind": "text"}))),
         (send, message(&json!({"kind": "video", "text": "x"}))),
         (send, message(&json!({"kind": "file", "text": "x"}))),

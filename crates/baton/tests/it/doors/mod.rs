@@ -3,6 +3,7 @@
 mod cancelling;
 mod cards;
 mod dev;
+mod everywhere;
 mod extended;
 mod extensions;
 mod idempotency;

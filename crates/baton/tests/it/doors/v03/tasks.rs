@@ -35,11 +35,14 @@ async fn the_other_version_shows_the_same_task() {
     let current = node.anyone("script");
     for client in old(&node, "script") {
         let task = id(&client.hand_in("x").await);
-        let attempt = node.attempt("script").await;
+        let mut attempt = node.attempt("script").await;
         attempt.ask("which?").await;
         assert_eq!(current.state(&task).await, "INPUT_REQUIRED");
         assert_eq!(state(&client.get(&task).await), "input-required");
-        tokio::join!(current.follow_up(&task, "this"), attempt.complete());
+        tokio::join!(current.follow_up(&task, "this"), async {
+            assert_eq!(attempt.hears_message().await, "this");
+            attempt.complete().await;
+        });
         assert_eq!(state(&client.get(&task).await), "completed");
     }
     node.finish().await;
