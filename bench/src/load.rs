@@ -11,6 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::child::{self, Server};
+use crate::grpc::Channel;
 use crate::{Result, http, stats};
 
 /// After the end of a round an answer may take this long before it is a failure.
@@ -21,6 +22,11 @@ const READ_BUFFER: usize = 16 * 1024;
 pub trait Exchange: Send + Sync {
     fn write(&self, number: u64, out: &mut Vec<u8>);
     fn accepts(&self, number: u64, body: &[u8]) -> bool;
+
+    /// The method that is called; none where requests are HTTP/1.1.
+    fn grpc_path(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// One server under load.
@@ -179,13 +185,23 @@ fn drive(course: &Arc<Course>, connections: usize) -> Result<Round> {
     })
 }
 
+/// A connection in its protocol.
+enum Line {
+    Http(TcpStream),
+    Grpc(Channel),
+}
+
 /// One connection's loop. An answer after the end of the round is awaited and checked, not counted.
 async fn keep_sending(course: &Course, part: &mut Round) -> Result<()> {
-    let mut stream = TcpStream::connect(course.target.address).await?;
+    let stream = TcpStream::connect(course.target.address).await?;
     stream.set_nodelay(true)?;
     let end = course.start + course.limits.time;
     let mut request = Vec::with_capacity(READ_BUFFER);
     let mut buffer = Vec::with_capacity(READ_BUFFER);
+    let mut line = match course.target.exchange.grpc_path() {
+        Some(path) => Line::Grpc(Channel::open(stream, path).await?),
+        None => Line::Http(stream),
+    };
     let mut sent = Instant::now();
     while sent < end {
         let number = course.target.next.fetch_add(1, Ordering::Relaxed);
@@ -194,8 +210,18 @@ async fn keep_sending(course: &Course, part: &mut Round) -> Result<()> {
         }
         request.clear();
         course.target.exchange.write(number, &mut request);
-        stream.write_all(&request).await?;
-        read_answer(&mut stream, &mut buffer, course, number).await?;
+        match &mut line {
+            Line::Http(stream) => {
+                stream.write_all(&request).await?;
+                read_answer(stream, &mut buffer, course, number).await?;
+            }
+            Line::Grpc(channel) => {
+                let body = channel.call(&request).await?;
+                if !course.target.exchange.accepts(number, &body) {
+                    return Err(format!("gRPC: {}", String::from_utf8_lossy(&body)).into());
+                }
+            }
+        }
         let answered = Instant::now();
         if answered <= end {
             part.completed += 1;

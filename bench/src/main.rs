@@ -6,6 +6,7 @@
 mod blocking;
 mod child;
 mod disk;
+mod grpc;
 mod http;
 mod jsonl;
 mod load;

@@ -8,7 +8,7 @@ use crate::load::Exchange;
 
 /// Every request's number is written as this many hexadecimal digits, so that lengths never change.
 const DIGITS: usize = 16;
-const TEXT: &str = "Please echo this line back, number ";
+pub const TEXT: &str = "Please echo this line back, number ";
 
 /// What a right answer looks like, besides repeating the request's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,7 +156,7 @@ fn is_completed(body: &[u8]) -> bool {
     find(body, b"\"TASK_STATE_COMPLETED\"").is_some() && find(body, b"\"artifacts\"").is_some()
 }
 
-fn hexadecimal(number: u64) -> [u8; DIGITS] {
+pub fn hexadecimal(number: u64) -> [u8; DIGITS] {
     const TABLE: &[u8; 16] = b"0123456789abcdef";
     let mut digits = [b'0'; DIGITS];
     for (index, digit) in digits.iter_mut().enumerate() {

@@ -1,6 +1,7 @@
 //! Owns the list of sections, each a question with bars, and the interleaving of rounds that they share.
 
 mod get;
+mod grpc;
 mod jsonl;
 mod memory;
 mod million;
@@ -20,6 +21,7 @@ use crate::report::Report;
 pub enum Section {
     Send,
     Get,
+    Grpc,
     Jsonl,
     Million,
     Memory,
@@ -29,9 +31,10 @@ pub enum Section {
 }
 
 impl Section {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Send,
         Self::Get,
+        Self::Grpc,
         Self::Jsonl,
         Self::Million,
         Self::Memory,
@@ -44,6 +47,7 @@ impl Section {
         match self {
             Self::Send => "send",
             Self::Get => "get",
+            Self::Grpc => "grpc",
             Self::Jsonl => "jsonl",
             Self::Million => "million",
             Self::Memory => "memory",
@@ -61,6 +65,7 @@ impl Section {
         match self {
             Self::Send => send::run(options, report),
             Self::Get => get::run(options, report),
+            Self::Grpc => grpc::run(options, report),
             Self::Jsonl => jsonl::run(options, report),
             Self::Million => million::run(options, report),
             Self::Memory => memory::run(options, report),
