@@ -20,7 +20,13 @@ fn site(base: &str, dev: bool) -> Site {
 }
 
 fn skill(id: &str, to: Audience) -> Skill {
-    let card = AgentSkill { id: id.to_owned(), tags: vec!["x".to_owned()], ..AgentSkill::default() };
+    let card = AgentSkill {
+        id: id.to_owned(),
+        name: id.to_uppercase(),
+        description: format!("Does {id}"),
+        tags: vec!["x".to_owned()],
+        ..AgentSkill::default()
+    };
     Skill { card, to }
 }
 
@@ -98,4 +104,24 @@ fn declared_extensions_stand_beside_the_nodes_own() {
     let uris: Vec<_> = card.capabilities.extensions.iter().map(|e| (e.uri.as_str(), e.required)).collect();
     assert_eq!(uris, [(IDEMPOTENT_SEND, false), ("urn:x:y", true)]);
     assert!(card.security_schemes.is_empty(), "dev mode needs no credentials");
+}
+
+#[test]
+fn a_whole_card_and_its_manifest() {
+    let mut agent = agent();
+    agent.title = "Zoë's echo".to_owned();
+    agent.provider =
+        Some(AgentProvider { url: "https://example.com".into(), organization: "Example".into() });
+    agent.documentation_url = Some("https://example.com/docs".to_owned());
+    agent.icon_url = Some("https://example.com/icon.png".to_owned());
+    agent.card.environment = true;
+    let manifest = Manifest::of(&agent, &site("https://agents.example.com", false));
+    insta::assert_snapshot!("card", pretty(&manifest.card(Viewer::Anybody)));
+    insta::assert_snapshot!("manifest", pretty(&manifest));
+}
+
+/// By way of plain text, as JSON that is carried stands in a snapshot as it is sent.
+fn pretty(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap();
+    serde_json::to_string_pretty(&serde_json::from_str::<serde_json::Value>(&text).unwrap()).unwrap()
 }

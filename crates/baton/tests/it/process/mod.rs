@@ -68,12 +68,19 @@ pub struct Order {
     pub context: &'static str,
     pub owner: &'static str,
     pub history: Vec<Message>,
+    pub request: Request,
     pub deadline: Option<Timestamp>,
 }
 
 impl Default for Order {
     fn default() -> Self {
-        Self { context: "c", owner: "o", history: vec![user("hi")], deadline: None }
+        Self {
+            context: "c",
+            owner: "o",
+            history: vec![user("hi")],
+            request: Request::default(),
+            deadline: None,
+        }
     }
 }
 
@@ -110,7 +117,7 @@ impl Agent {
             context_id: ContextId::parse(order.context).unwrap(),
             attempt: 1,
             history: order.history.into_iter().map(Arc::new).collect(),
-            request: Request::default(),
+            request: order.request,
             deadline: order.deadline,
             reporter: Reporter::new(log.clone()),
             signals,

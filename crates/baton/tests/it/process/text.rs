@@ -6,7 +6,7 @@ use baton::runner::process::settings::Protocol;
 use baton::runner::{Fact, Refused, Signal};
 use baton_core::json::Json;
 use baton_core::model::{Base64, Content, Message, Part, Role};
-use baton_core::task::Reason;
+use baton_core::task::{Reason, Request};
 
 use super::{Agent, Order, failure, is_artifact, settings, soon, user, written};
 
@@ -34,6 +34,24 @@ async fn an_empty_answer_makes_no_artifact() {
 async fn the_child_knows_its_task() {
     let facts = agent("echo $BATON_AGENT $BATON_CONTEXT_ID $BATON_ATTEMPT ${#BATON_TASK_ID}").say("x").await;
     assert_eq!(written(&facts), "agent c 1 36\n");
+}
+
+#[tokio::test]
+async fn the_child_knows_what_its_caller_wants() {
+    let script = "echo ${BATON_EXTENSIONS-none}; echo ${BATON_ACCEPT-none}";
+    let agent = agent(script);
+    assert_eq!(written(&agent.say("x").await), "none\nnone\n");
+    let odd = ["a\0b", "c d", "", "e,f"].map(str::to_owned);
+    let request = Request {
+        extensions: vec!["urn:a".to_owned(), "urn:b".to_owned()],
+        accepted_output_modes: [&["text/plain".to_owned()], &odd[..], &["image/*".to_owned()]].concat(),
+        ..Request::default()
+    };
+    let facts = agent.run(Order { request, ..Order::default() }).await;
+    assert_eq!(written(&facts), "urn:a,urn:b\ntext/plain,image/*\n");
+    let request = Request { accepted_output_modes: vec!["x".repeat(1_000); 1_000], ..Request::default() };
+    let facts = agent.run(Order { request, ..Order::default() }).await;
+    assert!(written(&facts).len() < 5_000, "a caller cannot fill a child's environment");
 }
 
 #[tokio::test]
