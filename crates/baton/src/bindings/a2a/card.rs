@@ -34,22 +34,13 @@ pub const SERVED: [Served; 4] = [
     Served { binding: "HTTP+JSON", version: "0.3", address: Address::Agent },
 ];
 
-/// The public card as it is sent: signed, where the node has a key for it. One signature is of the card of 1.0, another of
-/// the whole with the members of 0.3: each side verifies what it has read.
+/// The public card as it is sent, with the members of 0.3 where they are wanted: signed, where the node has a key for it.
 pub fn public(service: &Service, agent: &Agent) -> Bytes {
     let manifest = service.manifest(agent);
     let (mut card, interfaces) = (manifest.card(Viewer::Anybody), manifest.legacy_interfaces());
-    let sign = |text: &Bytes| service.signer.sign(&String::from_utf8_lossy(text));
-    let whole = encode(&Card { card: &card, interfaces: &interfaces });
-    let mut signatures = sign(&encode(&card));
-    if signatures.is_empty() {
-        return whole;
-    }
-    if !interfaces.is_empty() {
-        signatures.extend(sign(&whole));
-    }
-    card.signatures = signatures;
-    encode(&Card { card: &card, interfaces: &interfaces })
+    let unsigned = encode(&Card { card: &card, interfaces: &interfaces });
+    card.signatures = service.signer.sign(&String::from_utf8_lossy(&unsigned));
+    if card.signatures.is_empty() { unsigned } else { encode(&Card { card: &card, interfaces: &interfaces }) }
 }
 
 pub async fn of_default(State(doors): State<Doors>, request: Parts) -> Response {

@@ -1,5 +1,7 @@
 //! Agent cards (reports 18, 19 and 21): where they are, who sees them, what caches need.
 
+use baton::config::settings::{Agent, Card, Compat};
+use baton_core::ident::AgentName;
 use baton_store::Verb;
 use baton_wire::fault::Kind;
 use baton_wire::operation::Operation;
@@ -137,5 +139,41 @@ async fn what_is_not_declared_says_so() {
         }
         assert_eq!(user.list(json!({})).await["totalSize"], 0);
     }
+    node.finish().await;
+}
+
+#[tokio::test]
+async fn a_card_is_of_both_versions_or_of_one() {
+    let node = TestNode::with(|settings| {
+        settings.node.dev = false;
+        let echo = settings.agents.get_mut(&AgentName::parse("echo").unwrap()).unwrap();
+        let only_v1 = Agent { name: AgentName::parse("new").unwrap(), ..echo.clone() };
+        let only_v1 = Agent { card: Card { compat: Compat::V1, environment: false }, ..only_v1 };
+        settings.agents.insert(only_v1.name.clone(), only_v1);
+    })
+    .await;
+    let both = card(&node.anyone("echo")).await.ok();
+    assert_no_empty_members(&both);
+    let url = format!("{}/a2a/echo", node.url());
+    assert_eq!((&both["url"], &both["protocolVersion"]), (&json!(url), &json!("0.3.0")));
+    assert_eq!(both["preferredTransport"], "JSONRPC");
+    let transports = both["additionalInterfaces"].as_array().unwrap().iter();
+    let transports: Vec<_> = transports.map(|interface| interface["transport"].as_str().unwrap()).collect();
+    assert!(transports.contains(&"HTTP+JSON"), "{transports:?}");
+    // Security in both spellings, in one object.
+    let scheme = &both["securitySchemes"]["bearer"];
+    assert_eq!((&scheme["type"], &scheme["scheme"]), (&json!("http"), &json!("bearer")));
+    assert_eq!(scheme["httpAuthSecurityScheme"]["scheme"], "bearer");
+    assert_eq!(both["security"], json!([{"bearer": ["send"]}]));
+
+    let v1 = card(&node.anyone("new")).await.ok();
+    for member in ["url", "protocolVersion", "preferredTransport", "additionalInterfaces", "security"] {
+        assert_eq!(v1.get(member), None, "{member}");
+    }
+    assert_eq!(v1["securitySchemes"]["bearer"], json!({"httpAuthSecurityScheme": {"scheme": "bearer"}}));
+    assert_eq!(
+        v1["skills"],
+        json!([{"id": "new", "name": "echo", "description": both["description"], "tags": ["new"]}])
+    );
     node.finish().await;
 }

@@ -67,6 +67,9 @@ async fn a_card_is_signed_by_every_key_until_it_is_retired() {
     }
     assert_eq!(signers(&user).await, ["one", "two"]);
     let signed = card(&user).await;
+    let verdicts = verify(signed.text(), &jwks(&user).await.keys).unwrap();
+    let proofs: Vec<_> = verdicts.into_iter().map(|verdict| verdict.proof.unwrap()).collect();
+    assert_eq!(proofs, [Form::V1, Form::Whole, Form::V1, Form::Whole], "one of each by each key");
     assert_ne!(signed.header("etag"), unsigned.header("etag"));
     assert_eq!(card(&user).await.body, signed.body, "it looks the same as long as it is the same");
 
