@@ -140,7 +140,7 @@ impl Answers {
         let (groups, mut receiver) = mpsc::channel::<Answered>(ANSWERS);
         runtime.spawn(async move {
             while let Some(group) = receiver.recv().await {
-                group.into_iter().for_each(|(write, outcome)| answer(write, outcome));
+                answer_all(group);
             }
         });
         Self(Some(groups))
@@ -156,7 +156,7 @@ impl Answers {
                 Err(mpsc::error::SendError(unsent)) => group = unsent,
             }
         }
-        group.into_iter().for_each(|(write, outcome)| answer(write, outcome));
+        answer_all(group);
     }
 }
 
@@ -276,6 +276,12 @@ fn or_fail<T>(result: Result<T, Error>) -> Result<Result<T, Error>, Error> {
     match result {
         Err(why @ (Error::Unavailable(_) | Error::Corrupt(_))) => Err(why),
         answer => Ok(answer),
+    }
+}
+
+fn answer_all(group: Answered) {
+    for (write, outcome) in group {
+        answer(write, outcome);
     }
 }
 
