@@ -63,10 +63,10 @@ impl Node {
 }
 
 /// Every check of one client over these bindings.
-async fn passes(client: &str, bindings: &str, without: &str) {
+async fn passes(client: &str, bindings: &str) {
     let node = Node::start().await;
     let run = Command::new(root().join("conformance/clients/run"))
-        .args([client, &node.url, "--bindings", bindings, "--without", without])
+        .args([client, &node.url, "--bindings", bindings])
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
@@ -81,29 +81,28 @@ async fn passes(client: &str, bindings: &str, without: &str) {
 }
 
 const HTTP: &str = "JSONRPC,HTTP+JSON";
-const YET: &str = "push,extended_card";
 
 #[tokio::test]
 async fn python_0_3() {
-    passes("python-v0_3", HTTP, YET).await;
+    passes("python-v0_3", HTTP).await;
 }
 
 #[tokio::test]
 async fn python_1() {
-    passes("python-v1", HTTP, YET).await;
+    passes("python-v1", HTTP).await;
 }
 
 #[tokio::test]
 async fn javascript_0_3() {
-    passes("javascript-v0_3", HTTP, YET).await;
+    passes("javascript-v0_3", HTTP).await;
 }
 
 #[tokio::test]
 async fn javascript_1() {
-    passes("javascript-v1", HTTP, YET).await;
+    passes("javascript-v1", HTTP).await;
 }
 
 #[tokio::test]
 async fn rust() {
-    passes("rust", HTTP, YET).await;
+    passes("rust", HTTP).await;
 }

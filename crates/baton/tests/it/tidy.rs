@@ -102,7 +102,10 @@ fn only_the_store_knows_sql() {
 fn use_cases_know_no_door() {
     let doors = |line: &str| line.contains("crate::bindings") || line.contains("baton_wire");
     assert_eq!(offenders("crates/baton/src/service", doors), NONE);
-    assert_eq!(offenders("crates/baton/src/worker", doors), NONE);
+    let mut workers = offenders("crates/baton/src/worker", doors);
+    // What a webhook is sent is spelled for a network.
+    workers.retain(|file| !file.starts_with("crates/baton/src/worker/webhook/"));
+    assert_eq!(workers, NONE);
     assert_eq!(offenders("crates/baton/src/runner", doors), NONE);
     assert_eq!(offenders("crates/baton/src/access", doors), NONE);
     assert_eq!(offenders("crates/baton/src/net", doors), NONE);

@@ -113,7 +113,10 @@ async fn an_unpublished_card_is_for_those_with_a_grant() {
 
 #[tokio::test]
 async fn what_is_not_declared_says_so() {
-    let node = TestNode::start().await;
+    let node = TestNode::with(|settings| {
+        settings.agents.get_mut(&AgentName::parse("script").unwrap()).unwrap().push = false;
+    })
+    .await;
     for user in node.doors("script") {
         let shown = card(&user).await.ok();
         assert_eq!(shown["capabilities"]["pushNotifications"], false);
