@@ -271,7 +271,7 @@ async def the_end_of_a_task_is_pushed(face):
     same((headers.get("authorization"), headers.get("x-a2a-notification-token")), ("Bearer s-1", "t-1"))
 
 
-@check("push")
+@check("push_inline")
 async def a_configuration_comes_with_a_message(face):
     name = uuid.uuid4().hex
     await face.send("echo pushed", push=face.hook.url(name))

@@ -79,7 +79,7 @@ class Face:
         self.plain = ClientFactory(config(False)).create(card)
 
     def can(self, what):
-        return what not in self.without
+        return {"push_inline": "push"}.get(what, what) not in self.without
 
     def error(self, why):
         return (next((code for kind, code in CODES.items() if isinstance(why, kind)), None), None)

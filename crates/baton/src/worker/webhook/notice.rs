@@ -46,6 +46,8 @@ pub fn weight(owed: &Owed, event: &Event) -> usize {
         owed.task.artifacts.iter().filter(|head| wanted(&head.id)).map(|head| head.bytes).sum()
     };
     let bytes = match &event.body {
+        // The whole task is told.
+        _ if owed.config.edition == Edition::V03 => of(&|_| true),
         Body::Wrote { chunk } => of(&|id| id == chunk.artifact.artifact_id),
         body if body.is_terminal() => of(&|_| true),
         _ => 0,
