@@ -89,8 +89,6 @@ impl Spell for Answer {
 /// What the request says beside its operation: its version, and its headers.
 #[derive(Debug)]
 pub struct Parameters {
-    /// A push configuration keeps the version that it was made with: its webhook gets bodies of that version.
-    pub version: Version,
     idempotency_key: Option<String>,
     pub activated: Activated,
     last_event_id: Option<u64>,
@@ -119,7 +117,6 @@ impl Parameters {
             .transpose();
         let invalid = |why| fault::of(why, None);
         Ok(Self {
-            version,
             idempotency_key: idempotency_key.map_err(invalid)?,
             activated,
             last_event_id: last_event_id.map_err(invalid)?,
@@ -149,7 +146,7 @@ pub async fn call(
         Call::SendMessage(request) => send(service, scope, *request, parameters).await,
         Call::SendStreamingMessage(request) => {
             let id = request.message.task_id.clone();
-            let (send, _) = to_send(*request, parameters)?;
+            let (send, _) = to_send(*request, parameters);
             let follow = service.stream(scope, send).await.map_err(|why| fault::of(why, id.as_deref()))?;
             Ok(Answer::Stream(Box::new(follow)))
         }
@@ -205,7 +202,7 @@ async fn send(
     parameters: Parameters,
 ) -> Result<Answer, Fault> {
     let id = request.message.task_id.clone();
-    let (send, history) = to_send(request, parameters)?;
+    let (send, history) = to_send(request, parameters);
     let sent = service.send(scope, send).await.map_err(|why| fault::of(why, id.as_deref()))?;
     Ok(Answer::Sent(match sent {
         Sent::Task(snapshot) => SendMessageResponse::Task(snapshot.object(history, true)),
@@ -213,7 +210,7 @@ async fn send(
     }))
 }
 
-fn to_send(request: SendMessageRequest, parameters: Parameters) -> Result<(Send, Option<usize>), Fault> {
+fn to_send(request: SendMessageRequest, parameters: Parameters) -> (Send, Option<usize>) {
     let configuration = request.configuration;
     let key = parameters
         .idempotency_key
@@ -227,7 +224,7 @@ fn to_send(request: SendMessageRequest, parameters: Parameters) -> Result<(Send,
         idempotency_key: key,
         push: configuration.task_push_notification_config.map(|config| (config, parameters.edition)),
     };
-    Ok((send, length(configuration.history_length)))
+    (send, length(configuration.history_length))
 }
 
 async fn list(service: &Service, scope: &Scope, request: ListTasksRequest) -> Result<Answer, Error> {

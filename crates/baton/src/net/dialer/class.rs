@@ -30,7 +30,7 @@ const V4: [(Ipv4Addr, u8, Class); 23] = [
     (Ipv4Addr::new(192, 0, 0, 192), 32, Guarded("a metadata address", 32)),
     (Ipv4Addr::new(169, 254, 0, 0), 16, Guarded("a link-local address", 16)),
     // Connecting to one of these reaches this machine.
-    (Ipv4Addr::new(0, 0, 0, 0), 8, Never("an unspecified address")),
+    (Ipv4Addr::UNSPECIFIED, 8, Never("an unspecified address")),
     (Ipv4Addr::new(127, 0, 0, 0), 8, Internal("a loopback address")),
     (Ipv4Addr::new(10, 0, 0, 0), 8, Internal("a private address")),
     (Ipv4Addr::new(172, 16, 0, 0), 12, Internal("a private address")),
@@ -43,9 +43,9 @@ const V4: [(Ipv4Addr, u8, Class); 23] = [
     (Ipv4Addr::new(192, 0, 0, 0), 24, Internal("a protocol assignment")),
     (Ipv4Addr::new(192, 88, 99, 0), 24, Never("a 6to4 relay")),
     (Ipv4Addr::new(224, 0, 0, 0), 4, Never("a multicast address")),
-    (Ipv4Addr::new(255, 255, 255, 255), 32, Never("the broadcast address")),
+    (Ipv4Addr::BROADCAST, 32, Never("the broadcast address")),
     (Ipv4Addr::new(240, 0, 0, 0), 4, Internal("a reserved address")),
-    (Ipv4Addr::new(0, 0, 0, 0), 0, Public),
+    (Ipv4Addr::UNSPECIFIED, 0, Public),
 ];
 
 const V6: [(Ipv6Addr, u8, Class); 20] = [

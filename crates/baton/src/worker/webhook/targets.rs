@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn fill(targets: &mut Targets, target: &str) -> usize {
-        (0..).take_while(|_| targets.begin(target, at(0))).count()
+        (0..1_000).take_while(|_| targets.begin(target, at(0))).count()
     }
 
     #[test]
