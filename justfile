@@ -44,6 +44,6 @@ tck DIR *PROFILES:
     cargo build --release
     ./conformance/tck {{DIR}} {{PROFILES}}
 
-# The transition matrix and the other snapshots, written anew. Look at the difference before you commit it.
+# The snapshots and the code of the definitions in proto/, written anew. Look at the difference before you commit it.
 gen:
     INSTA_UPDATE=always cargo nextest run --workspace

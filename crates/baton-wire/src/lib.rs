@@ -1,5 +1,5 @@
-//! How A2A is spelled on HTTP, 1.0 and 0.3: operations and their requests, JSON-RPC and REST, server-sent events, and
-//! the one table of faults, for the server's side and for the client's.
+//! How A2A is spelled on HTTP, 1.0 and 0.3: operations and their requests, JSON-RPC, REST and gRPC, server-sent events,
+//! and the one table of faults, for the server's side and for the client's.
 //!
 //! Pure text in, values out, and back: no tokio, no SQL, no web framework, no clock. The data model is
 //! `baton-core`'s; this crate knows nothing of stores, grants or runners.
@@ -8,6 +8,7 @@ pub mod fault;
 pub mod operation;
 mod read;
 
+pub mod grpc;
 pub mod jsonrpc;
 pub mod query;
 pub mod request;

@@ -3,6 +3,7 @@
 pub mod dialer;
 mod http;
 mod operator;
+mod serve;
 mod tls;
 mod unix;
 
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::http::HttpListener;
 use crate::access::Peer;
 pub use operator::OperatorListener;
+use serve::serve;
 pub use tls::TlsListener;
 pub use unix::UnixListener;
 
@@ -40,13 +42,11 @@ impl Bound {
 
     /// Serves until `stop`, then until the last connection is done.
     pub async fn serve(self, router: Router, stop: CancellationToken) -> io::Result<()> {
-        let service = router.into_make_service_with_connect_info::<PeerInfo>();
-        let stopped = stop.cancelled_owned();
         match self {
-            Self::Http(listener) => axum::serve(listener, service).with_graceful_shutdown(stopped).await,
-            Self::Https(listener) => axum::serve(listener, service).with_graceful_shutdown(stopped).await,
-            Self::Unix(listener) => axum::serve(listener, service).with_graceful_shutdown(stopped).await,
-            Self::Operator(listener) => axum::serve(listener, service).with_graceful_shutdown(stopped).await,
+            Self::Http(listener) => serve(listener, router, stop).await,
+            Self::Https(listener) => serve(listener, router, stop).await,
+            Self::Unix(listener) => serve(listener, router, stop).await,
+            Self::Operator(listener) => serve(listener, router, stop).await,
         }
     }
 }

@@ -27,6 +27,7 @@ pub enum Kind {
     Unauthenticated,
     PermissionDenied,
     TooLarge,
+    EncodingNotSupported,
     RateLimited,
     Unavailable,
 }
@@ -60,7 +61,7 @@ const A2A: &str = "a2a-protocol.org";
 const BATON: &str = "baton";
 
 impl Kind {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::TaskNotFound,
         Self::TaskNotCancelable,
         Self::PushNotificationNotSupported,
@@ -80,6 +81,7 @@ impl Kind {
         Self::Unauthenticated,
         Self::PermissionDenied,
         Self::TooLarge,
+        Self::EncodingNotSupported,
         Self::RateLimited,
         Self::Unavailable,
     ];
@@ -212,6 +214,14 @@ impl Kind {
                 BATON,
                 "The request is too large",
             ),
+            Self::EncodingNotSupported => row(
+                S::UNSUPPORTED_MEDIA_TYPE,
+                -32000,
+                G::Unimplemented,
+                "ENCODING_NOT_SUPPORTED",
+                BATON,
+                "Compressed messages are not taken: send them as they are",
+            ),
             Self::RateLimited => row(
                 S::TOO_MANY_REQUESTS,
                 -32000,
@@ -240,6 +250,7 @@ impl Kind {
             | Self::Unauthenticated
             | Self::PermissionDenied
             | Self::TooLarge
+            | Self::EncodingNotSupported
             | Self::RateLimited
             | Self::Unavailable => self.row().http,
             Self::TaskNotFound

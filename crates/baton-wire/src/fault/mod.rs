@@ -135,7 +135,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 /// Rounded up: a client that waits this long is never early.
-fn whole_seconds(wait: Duration) -> u64 {
+pub(crate) fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 

@@ -123,7 +123,7 @@ impl Call {
         Ok(())
     }
 
-    fn check(&self) -> Result<(), Violation> {
+    pub(crate) fn check(&self) -> Result<(), Violation> {
         match self {
             Self::SendMessage(request) | Self::SendStreamingMessage(request) => request.check(),
             Self::GetTask(request) => request.check(),

@@ -24,14 +24,14 @@ use crate::{from_jsonrpc, from_rest};
 
 const TASK: &str = "0199f0a2-7c1e-7d3a-8f00-0a0b0c0d0e0f";
 
-fn message() -> Message {
+pub fn message() -> Message {
     let mut message = Message::text(Role::User, "m-1", "Grüße\u{2028}\0");
     message.parts.push(Part::data(Json::parse("[42, 42.0, 9007199254740993]").unwrap()));
     message.context_id = Some("ctx".to_owned());
     message
 }
 
-fn config() -> TaskPushNotificationConfig {
+pub fn config() -> TaskPushNotificationConfig {
     TaskPushNotificationConfig {
         id: Some("c/1".to_owned()),
         task_id: Some(TASK.to_owned()),
@@ -45,7 +45,7 @@ fn config() -> TaskPushNotificationConfig {
     }
 }
 
-fn calls() -> Vec<Call> {
+pub fn calls() -> Vec<Call> {
     let (id, task_id) = (TASK.to_owned(), TASK.to_owned());
     let sent = SendMessageRequest {
         message: message(),
@@ -120,7 +120,7 @@ fn requests_both_ways() {
     insta::assert_snapshot!(out);
 }
 
-fn task() -> TaskObject {
+pub fn task() -> TaskObject {
     let artifact =
         Artifact { artifact_id: "a".to_owned(), parts: vec![Part::text("done")], ..Artifact::default() };
     TaskObject {

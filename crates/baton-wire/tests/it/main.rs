@@ -4,7 +4,9 @@
 
 mod client;
 mod fault;
+mod generated;
 mod golden;
+mod grpc;
 mod jsonrpc;
 mod lenient;
 mod operation;

@@ -14,6 +14,9 @@ use super::media::Media;
 use crate::access::Foreign;
 use crate::service::Error;
 
+/// How credentials are to be brought.
+pub const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"baton\"");
+
 /// When a caller may come again while the node is stopping.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
@@ -87,7 +90,7 @@ fn respond(fault: &Fault, status: StatusCode, body: Body, media: HeaderValue) ->
     response.headers_mut().insert(CONTENT_TYPE, media);
     response.headers_mut().extend(fault.headers());
     if fault.kind == Kind::Unauthenticated {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"baton\""));
+        response.headers_mut().insert(WWW_AUTHENTICATE, CHALLENGE);
     }
     response
 }

@@ -7,19 +7,25 @@ use axum::routing::get;
 use http::StatusCode;
 
 use super::Doors;
+use crate::service::Service;
 
 pub fn router() -> Router<Doors> {
     Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready))
 }
 
 async fn ready(State(doors): State<Doors>) -> Response {
-    if doors.service.draining.is_cancelled() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "draining\n").into_response();
+    match is_ready(&doors.service).await {
+        Ok(()) => "ready\n".into_response(),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),
     }
-    match doors.service.store.next_ready(&probe()).await {
-        Ok(_) => "ready\n".into_response(),
-        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n").into_response(),
+}
+
+/// Whether the node takes work, or why not.
+pub async fn is_ready(service: &Service) -> Result<(), &'static str> {
+    if service.draining.is_cancelled() {
+        return Err("draining");
     }
+    service.store.next_ready(&probe()).await.map(|_| ()).map_err(|_| "the store does not answer")
 }
 
 /// A name that no task has: the read costs nothing and goes through to the database.

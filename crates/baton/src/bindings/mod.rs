@@ -9,6 +9,7 @@ pub mod health;
 mod jwks;
 mod media;
 mod sse;
+mod stream;
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::access::{Authenticator, DevGuard};
 use crate::service::{Scope, Service};
 
 pub use gate::Gate;
-use sse::Streams;
+use stream::{Place, Streams};
 
 /// What every door works with.
 #[derive(Clone, Debug)]
@@ -39,7 +40,7 @@ impl Doors {
     }
 
     /// A place for one more stream of this caller, where the operation is one: taken before anything is written.
-    fn enter(&self, scope: &Scope, operation: Operation) -> Result<Option<sse::Place>, Fault> {
+    fn enter(&self, scope: &Scope, operation: Operation) -> Result<Option<Place>, Fault> {
         let enter = || self.streams.enter(&scope.caller, &self.service.limits());
         operation.is_streaming().then(enter).transpose().map_err(|why| fault::of(why, None))
     }
@@ -47,7 +48,7 @@ impl Doors {
     /// Every path of a node.
     pub fn router(self) -> Router {
         Router::new()
-            .merge(a2a::router())
+            .merge(a2a::router(&self))
             .merge(admin::router())
             .merge(health::router())
             .merge(jwks::router())
@@ -59,6 +60,9 @@ impl Doors {
 
 /// A path of the form `/{tenant}/…` or `/v1/…` is an agent's too; anything else is nowhere.
 async fn elsewhere(State(doors): State<Doors>, request: Request<axum::body::Body>) -> Response {
+    if a2a::grpc::is_grpc(request.headers()) {
+        return a2a::grpc::refuse(&Kind::MethodNotFound.into());
+    }
     match a2a::at_root(&doors, &request) {
         Ok(agent) => a2a::rest(&doors, &agent, request).await,
         Err(fault) => fault::rest(&fault, media::Media::of(request.headers())),

@@ -3,10 +3,10 @@
 use std::io;
 use std::net::SocketAddr;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
+use axum::serve::Listener;
 use tokio::net::{TcpListener, TcpStream};
 
+use super::serve::Served;
 use super::{PeerInfo, tcp};
 
 /// A bound TCP port.
@@ -39,8 +39,8 @@ impl Listener for HttpListener {
     }
 }
 
-impl Connected<IncomingStream<'_, HttpListener>> for PeerInfo {
-    fn connect_info(stream: IncomingStream<'_, HttpListener>) -> Self {
-        tcp(*stream.remote_addr(), stream.io().local_addr().ok())
+impl Served for HttpListener {
+    fn peer(io: &Self::Io, remote: &Self::Addr) -> PeerInfo {
+        tcp(*remote, io.local_addr().ok())
     }
 }

@@ -4,12 +4,12 @@
 use std::io;
 use std::path::Path;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
+use axum::serve::Listener;
 use tokio::net::UnixStream;
 use tokio::net::unix::UCred;
 use tracing::warn;
 
+use super::serve::Served;
 use super::{PeerInfo, UnixListener};
 use crate::access::Peer;
 
@@ -39,10 +39,10 @@ impl Listener for OperatorListener {
     }
 }
 
-impl Connected<IncomingStream<'_, OperatorListener>> for PeerInfo {
-    fn connect_info(stream: IncomingStream<'_, OperatorListener>) -> Self {
-        let operator = stream.io().peer_cred().is_ok_and(|peer| is_operator(&peer));
-        Self(if operator { Peer::Operator } else { Peer::Unix })
+impl Served for OperatorListener {
+    fn peer(io: &Self::Io, _: &Self::Addr) -> PeerInfo {
+        let operator = io.peer_cred().is_ok_and(|peer| is_operator(&peer));
+        PeerInfo(if operator { Peer::Operator } else { Peer::Unix })
     }
 }
 

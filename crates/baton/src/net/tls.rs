@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
+use axum::serve::Listener;
 use rustls::ServerConfig;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -17,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tracing::debug;
 
+use super::serve::Served;
 use super::{PeerInfo, tcp};
 
 /// How long a client may take for its handshake.
@@ -114,8 +114,8 @@ impl TlsListener {
     }
 }
 
-impl Connected<IncomingStream<'_, TlsListener>> for PeerInfo {
-    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
-        tcp(*stream.remote_addr(), stream.io().get_ref().0.local_addr().ok())
+impl Served for TlsListener {
+    fn peer(io: &Self::Io, remote: &Self::Addr) -> PeerInfo {
+        tcp(*remote, io.get_ref().0.local_addr().ok())
     }
 }

@@ -4,11 +4,11 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
+use axum::serve::Listener;
 use tokio::net::UnixStream;
 
 use super::PeerInfo;
+use super::serve::Served;
 use crate::access::Peer;
 
 /// A bound socket file; removed when this is dropped.
@@ -55,8 +55,8 @@ impl Listener for UnixListener {
     }
 }
 
-impl Connected<IncomingStream<'_, UnixListener>> for PeerInfo {
-    fn connect_info(_: IncomingStream<'_, UnixListener>) -> Self {
-        Self(Peer::Unix)
+impl Served for UnixListener {
+    fn peer(_: &Self::Io, _: &Self::Addr) -> PeerInfo {
+        PeerInfo(Peer::Unix)
     }
 }

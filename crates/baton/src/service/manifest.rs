@@ -51,6 +51,8 @@ pub enum Address {
     Agent,
     /// `host:port` of the node; the agent is named by the tenant.
     Authority,
+    /// `host:port` of the node, in a version without tenants: only the default agent's cards can name it.
+    AuthorityOfDefault,
 }
 
 /// Where a node runs.
@@ -129,10 +131,22 @@ impl Site {
         format!("{}/a2a/{agent}", self.base)
     }
 
+    /// What can be had at the base: below a path there is no `host:port` that leads here.
+    fn offered(&self, to_default: bool) -> impl Iterator<Item = &Served> {
+        let (_, rest) = self.base.split_once("://").unwrap_or_default();
+        let below_a_path = rest.contains('/');
+        self.served.iter().filter(move |served| match served.address {
+            Address::Agent => true,
+            Address::Authority => !below_a_path,
+            Address::AuthorityOfDefault => to_default && !below_a_path,
+        })
+    }
+
     fn interface(&self, served: &Served, agent: &AgentName) -> AgentInterface {
         let (url, tenant) = match served.address {
             Address::Agent => (self.url(agent), None),
             Address::Authority => (authority(&self.base), Some(agent.to_string())),
+            Address::AuthorityOfDefault => (authority(&self.base), None),
         };
         AgentInterface {
             url,
@@ -153,7 +167,8 @@ fn authority(url: &str) -> String {
 }
 
 impl Manifest {
-    pub fn of(agent: &Agent, site: &Site) -> Self {
+    /// `is_default` where requests that name no agent are this one's.
+    pub fn of(agent: &Agent, site: &Site, is_default: bool) -> Self {
         let (security_schemes, security_requirements) = if site.dev { Default::default() } else { bearer() };
         let more = agent.skills.iter().any(|skill| skill.to != Audience::Everyone);
         let extended_card = match (agent.extended_card, more) {
@@ -172,7 +187,7 @@ impl Manifest {
             runner: agent.runner.kind(),
             url: site.url(&agent.name),
             card: CardManner { published: agent.publish, compat: agent.card.compat },
-            interfaces: site.served.iter().map(|served| site.interface(served, &agent.name)).collect(),
+            interfaces: site.offered(is_default).map(|served| site.interface(served, &agent.name)).collect(),
             capabilities: Capabilities {
                 streaming: agent.streaming,
                 push_notifications: agent.push,
@@ -283,7 +298,9 @@ fn bearer() -> (BTreeMap<String, SecurityScheme>, Vec<SecurityRequirement>) {
 impl Service {
     /// What an agent is now.
     pub fn manifest(&self, agent: &Agent) -> Manifest {
-        Manifest::of(agent, &self.site)
+        let default = self.agents.find_default();
+        let is_default = default.is_some_and(|default| *default.name() == agent.name);
+        Manifest::of(agent, &self.site, is_default)
     }
 
     /// GetExtendedAgentCard: the card with the skills that this caller may know of.

@@ -1,6 +1,7 @@
 //! A message comes in: a new task, or a turn of one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use baton_core::ident::{ContextId, TaskId};
 use baton_core::json::Object;
@@ -31,6 +32,8 @@ pub struct Send {
     pub idempotency_key: Option<String>,
     /// Where what comes of it is to be pushed.
     pub push: Option<Inline>,
+    /// The longest that the caller waits for the task to settle, where that is less than the node's limit.
+    pub wait: Option<Duration>,
 }
 
 /// A message to a task that is there.
@@ -64,7 +67,7 @@ impl Handed {
 impl Service {
     /// SendMessage: waits until the task settles, or returns at once where that is asked for.
     pub async fn send(&self, scope: &Scope, send: Send) -> Result<Sent, Error> {
-        let at_once = send.return_immediately;
+        let (at_once, wait) = (send.return_immediately, send.wait.unwrap_or(Duration::MAX));
         let mut handed = self.hand_in(scope, send, at_once).await?;
         if at_once {
             return self.sent(handed.applied.known).await;
@@ -74,7 +77,7 @@ impl Service {
         let mut known = handed.applied.known.clone();
         if !settled(known.task()) {
             let watch = handed.watch(&self.hub);
-            known = self.settled(watch, known, self.limits().send_wait, settled).await;
+            known = self.settled(watch, known, self.limits().send_wait.min(wait), settled).await;
         }
         self.sent(known).await
     }

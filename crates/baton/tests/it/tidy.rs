@@ -16,7 +16,7 @@ fn rust_files(below: &Path) -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() && !path.ends_with("target") {
+            if path.is_dir() && !path.ends_with("target") && !path.ends_with("generated") {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 files.push(path);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 /// The id of a configuration that was set without one. 0.3 has one such configuration for each task, which setting it
 /// again replaces and which is got without an id.
-pub(super) const DEFAULT_ID: &str = "default";
+pub const DEFAULT_ID: &str = "default";
 
 /// The configuration itself: alone in SendMessage, inside of another object elsewhere.
 #[derive(Deserialize, Default)]
@@ -94,7 +94,7 @@ impl LooseConfig {
 }
 
 /// Of several schemes the first: the sender chooses one. An object with nothing in it is none.
-fn read_authentication(
+pub fn read_authentication(
     schemes: Vec<String>,
     credentials: Option<String>,
 ) -> Result<Option<AuthenticationInfo>, Violation> {

@@ -1,5 +1,7 @@
 //! One operation, whatever its binding: the use case is called and its result is made an answer.
 
+use std::time::Duration;
+
 use baton_core::model::{AgentCard, TaskObject, TaskPushNotificationConfig};
 use baton_store::Edition;
 use baton_wire::fault::Fault;
@@ -94,6 +96,8 @@ pub struct Parameters {
     last_event_id: Option<u64>,
     /// What the receivers of push notifications read: what the client speaks. A configuration keeps it.
     pub edition: Edition,
+    /// The longest that a blocking call may take; the node's own limit where there is none.
+    pub wait: Option<Duration>,
 }
 
 impl Parameters {
@@ -124,6 +128,7 @@ impl Parameters {
                 Version::V1_0 => Edition::V1,
                 Version::V0_3 => Edition::V03,
             },
+            wait: None,
         })
     }
 }
@@ -223,6 +228,7 @@ fn to_send(request: SendMessageRequest, parameters: Parameters) -> (Send, Option
         return_immediately: configuration.return_immediately,
         idempotency_key: key,
         push: configuration.task_push_notification_config.map(|config| (config, parameters.edition)),
+        wait: parameters.wait,
     };
     (send, length(configuration.history_length))
 }

@@ -27,11 +27,13 @@ const PUBLIC: &str = "public, max-age=60";
 
 /// What these doors really serve, in order of preference. A line belongs here as soon as the binding answers in the
 /// version, and not before: every card follows.
-pub const SERVED: [Served; 4] = [
+pub const SERVED: [Served; 6] = [
     Served { binding: "JSONRPC", version: "1.0", address: Address::Agent },
     Served { binding: "HTTP+JSON", version: "1.0", address: Address::Agent },
+    Served { binding: "GRPC", version: "1.0", address: Address::Authority },
     Served { binding: "JSONRPC", version: "0.3", address: Address::Agent },
     Served { binding: "HTTP+JSON", version: "0.3", address: Address::Agent },
+    Served { binding: "GRPC", version: "0.3", address: Address::AuthorityOfDefault },
 ];
 
 /// The public card as it is sent, with the members of 0.3 where they are wanted: signed, where the node has a key for it.

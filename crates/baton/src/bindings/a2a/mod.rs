@@ -1,8 +1,9 @@
-//! The A2A doors: JSON-RPC and REST, each in both versions, and the agent cards.
+//! The A2A doors: JSON-RPC, REST and gRPC, each in both versions, and the agent cards.
 
 mod call;
 mod card;
 mod extensions;
+pub mod grpc;
 mod jsonrpc;
 mod rest;
 mod splice;
@@ -22,8 +23,9 @@ use super::Doors;
 pub use card::{SERVED, public as public_card};
 pub use rest::rest;
 
-pub fn router() -> Router<Doors> {
+pub fn router(doors: &Doors) -> Router<Doors> {
     Router::new()
+        .merge(grpc::router(doors))
         .route("/.well-known/agent-card.json", get(card::of_default))
         // The name before 0.3; clients still look there.
         .route("/.well-known/agent.json", get(card::of_default))

@@ -47,27 +47,33 @@ fn ids(card: &AgentCard) -> Vec<&str> {
 
 #[test]
 fn skills_are_shown_by_who_looks() {
-    let manifest = Manifest::of(&agent(), &site("http://h:1", false));
+    let manifest = Manifest::of(&agent(), &site("http://h:1", false), true);
     assert_eq!(ids(&manifest.card(Viewer::Anybody)), ["all"]);
     let local = Caller::local();
     assert_eq!(ids(&manifest.card(Viewer::Caller(&local))), ["all", "more", "ada"]);
     let mut hidden = agent();
     hidden.skills.remove(0);
-    let shown = Manifest::of(&hidden, &site("http://h:1", false)).card(Viewer::Anybody);
+    let shown = Manifest::of(&hidden, &site("http://h:1", false), true).card(Viewer::Anybody);
     assert_eq!(ids(&shown), ["echo"], "a card has one skill at least, and none that is not for everyone");
 }
 
 #[test]
 fn interfaces_are_those_that_are_served() {
-    let manifest = Manifest::of(&agent(), &site("https://agents.example.com/base", false));
-    let shown = manifest.card(Viewer::Anybody).supported_interfaces;
-    let shown: Vec<_> = shown.iter().map(|i| (i.url.as_str(), i.tenant.as_deref())).collect();
-    let url = "https://agents.example.com/base/a2a/echo";
-    assert_eq!(shown, [(url, None), ("agents.example.com:443", Some("echo"))]);
-    assert_eq!(manifest.legacy_interfaces()[0].url, url);
+    let url = "https://agents.example.com/a2a/echo";
+    let below = "https://agents.example.com/base/a2a/echo";
+    let shown = |base| {
+        let manifest = Manifest::of(&agent(), &site(base, false), true);
+        assert!([url, below].contains(&&*manifest.legacy_interfaces()[0].url));
+        let shown = manifest.card(Viewer::Anybody).supported_interfaces;
+        shown.into_iter().map(|i| (i.url, i.tenant.unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let of = |url: &str, tenant: &str| (url.to_owned(), tenant.to_owned());
+    assert_eq!(shown("https://agents.example.com"), [of(url, ""), of("agents.example.com:443", "echo")]);
+    // The paths of gRPC are fixed: there is none below another.
+    assert_eq!(shown("https://agents.example.com/base"), [of(below, "")]);
     let mut only_v1 = agent();
     only_v1.card.compat = settings::Compat::V1;
-    assert_eq!(Manifest::of(&only_v1, &site("http://h", false)).legacy_interfaces(), []);
+    assert_eq!(Manifest::of(&only_v1, &site("http://h", false), true).legacy_interfaces(), []);
 }
 
 #[test]
@@ -86,7 +92,7 @@ fn an_authority_has_its_port() {
 #[test]
 fn where_it_runs_is_said_only_where_it_is_asked_for() {
     let named = |agent: &Agent| {
-        let card = Manifest::of(agent, &site("http://h", true)).card(Viewer::Anybody);
+        let card = Manifest::of(agent, &site("http://h", true), true).card(Viewer::Anybody);
         serde_json::to_string(&card).unwrap().contains("\"host\"")
     };
     let mut agent = agent();
@@ -100,7 +106,7 @@ fn declared_extensions_stand_beside_the_nodes_own() {
     let mut agent = agent();
     agent.extensions =
         vec![AgentExtension { uri: "urn:x:y".to_owned(), required: true, ..AgentExtension::default() }];
-    let card = Manifest::of(&agent, &site("http://h", true)).card(Viewer::Anybody);
+    let card = Manifest::of(&agent, &site("http://h", true), true).card(Viewer::Anybody);
     let uris: Vec<_> = card.capabilities.extensions.iter().map(|e| (e.uri.as_str(), e.required)).collect();
     assert_eq!(uris, [(IDEMPOTENT_SEND, false), ("urn:x:y", true)]);
     assert!(card.security_schemes.is_empty(), "dev mode needs no credentials");
@@ -115,7 +121,7 @@ fn a_whole_card_and_its_manifest() {
     agent.documentation_url = Some("https://example.com/docs".to_owned());
     agent.icon_url = Some("https://example.com/icon.png".to_owned());
     agent.card.environment = true;
-    let manifest = Manifest::of(&agent, &site("https://agents.example.com", false));
+    let manifest = Manifest::of(&agent, &site("https://agents.example.com", false), true);
     insta::assert_snapshot!("card", pretty(&manifest.card(Viewer::Anybody)));
     insta::assert_snapshot!("manifest", pretty(&manifest));
 }

@@ -27,7 +27,7 @@ async fn a_web_page_cannot_drive_the_node() {
         for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"] {
             send_with(&user, &[("content-type", kind)]).await.refused(Kind::ContentTypeNotSupported);
         }
-        let sent = u64::from(user.door == Door::Rest);
+        let sent = user.door as u64;
         assert_eq!(user.list(json!({})).await["totalSize"], sent, "nothing was done");
 
         let (host, origin) = (format!("localhost:{port}"), format!("http://localhost:{port}"));
@@ -40,7 +40,7 @@ async fn a_web_page_cannot_drive_the_node() {
 #[tokio::test]
 async fn a_body_without_a_content_type_is_not_read() {
     let node = TestNode::start().await;
-    for user in node.doors("echo") {
+    for user in node.json_doors("echo") {
         let mut request =
             user.request(baton_wire::operation::Operation::SendMessage, &json!({"message": message("x")}));
         request.headers_mut().remove("content-type");

@@ -6,7 +6,7 @@ use baton_wire::operation::Operation;
 use baton_wire::v03;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Door, TestNode, User};
+use crate::harness::{Answer, Door, TestNode, User, grpc};
 
 /// A binding in a version.
 #[derive(Clone, Debug)]
@@ -40,14 +40,17 @@ impl Way {
         match self.user.door {
             Door::Rpc => self.by_rpc(ask).await,
             Door::Rest => self.by_rest(ask).await,
+            Door::Grpc => self.by_grpc(ask).await,
         }
     }
 
     fn message(&self, text: &str, task: Option<&String>) -> Value {
         let mut message = match (self.user.door, self.old) {
-            (Door::Rpc | Door::Rest, false) => json!({"role": "ROLE_USER", "parts": [{"text": text}]}),
+            (Door::Rpc | Door::Rest | Door::Grpc, false) => {
+                json!({"role": "ROLE_USER", "parts": [{"text": text}]})
+            }
             (Door::Rpc, true) => json!({"role": "user", "parts": [{"kind": "text", "text": text}]}),
-            (Door::Rest, true) => json!({"role": "ROLE_USER", "content": [{"text": text}]}),
+            (Door::Rest | Door::Grpc, true) => json!({"role": "ROLE_USER", "content": [{"text": text}]}),
         };
         message["messageId"] = "m".into();
         if let Some(task) = task {
@@ -62,8 +65,14 @@ impl Way {
         json!({"message": self.message(text, task), "configuration": configuration})
     }
 
-    async fn by_rpc(&self, ask: &Ask) -> String {
-        let (operation, params) = match ask {
+    /// 0.3 over gRPC has no pages, and no zero that is not the same as nothing.
+    fn has_words_for(&self, ask: &Ask) -> bool {
+        let older = self.old && self.user.door == Door::Grpc;
+        !(older && matches!(ask, Ask::List { .. } | Ask::Get { history: Some(0), .. }))
+    }
+
+    fn operation(&self, ask: &Ask) -> (Operation, Value) {
+        match ask {
             Ask::Send { text, task, at_once } => {
                 (Operation::SendMessage, self.send(text, task.as_ref(), *at_once))
             }
@@ -72,7 +81,40 @@ impl Way {
             Ask::Subscribe { task } => (Operation::SubscribeToTask, json!({"id": task})),
             Ask::List { state } => (Operation::ListTasks, json!({"status": self.state(state)})),
             Ask::Nothing => (Operation::SendMessage, json!({})),
+        }
+    }
+
+    async fn by_grpc(&self, ask: &Ask) -> String {
+        let (user, named) = (&self.user, |task: &String| format!("tasks/{task}"));
+        let answer = if self.old {
+            let (name, params) = match ask {
+                Ask::Send { text, task, at_once } => {
+                    ("SendMessage", self.send(text, task.as_ref(), *at_once))
+                }
+                Ask::Get { task, history } => {
+                    ("GetTask", json!({"name": named(task), "historyLength": history.unwrap_or(0)}))
+                }
+                Ask::Cancel { task } => ("CancelTask", json!({"name": named(task)})),
+                Ask::Subscribe { task } => ("TaskSubscription", json!({"name": named(task)})),
+                Ask::Nothing => ("SendMessage", json!({})),
+                Ask::List { .. } => panic!("there are no pages"),
+            };
+            let method = grpc::method_of("a2a.v1.A2AService", name);
+            let call = user.with("a2a-agent", &user.agent);
+            user.ask(call.grpc(&grpc::path(&method), grpc::request(&method, params))).await
+        } else {
+            let (operation, params) = self.operation(ask);
+            user.call(operation, params).await
         };
+        let json = answer.json();
+        match json.get("error") {
+            Some(error) => refused(&error["details"][0]),
+            None => shown(&json),
+        }
+    }
+
+    async fn by_rpc(&self, ask: &Ask) -> String {
+        let (operation, params) = self.operation(ask);
         let method = if self.old { v03::method(operation) } else { operation.method() };
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let answer = self.user.ask(self.user.raw("POST", "", body.to_string())).await;
@@ -183,7 +225,7 @@ async fn every_door_gives_the_same_answer() {
         (Ask::Nothing, "refused: INVALID_PARAMS"),
     ] {
         let mut answers = Vec::new();
-        for way in ways(&node, "echo") {
+        for way in ways(&node, "echo").into_iter().filter(|way| way.has_words_for(&ask)) {
             answers.push((format!("{} {ask:?}", way.name()), way.ask(&ask).await));
         }
         same(&answers, wanted);
@@ -211,6 +253,9 @@ async fn every_door_sees_the_work_alike() {
             let get = Ask::Get { task: task.clone(), history: Some(1) };
             answers.push((other.name(), other.ask(&get).await));
             let list = Ask::List { state: "INPUT_REQUIRED" };
+            if !other.has_words_for(&list) {
+                continue;
+            }
             assert!(other.ask(&list).await.starts_with("1 of 1: task INPUT_REQUIRED"), "{}", other.name());
         }
         let first = answers[0].1.clone();

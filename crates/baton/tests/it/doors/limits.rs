@@ -13,7 +13,7 @@ fn send_of(user: &User, bytes: usize) -> Bytes {
         Door::Rest => {
             json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": text}]}}).to_string()
         }
-        Door::Rpc => json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+        Door::Rpc | Door::Grpc => json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage",
             "params": {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": text}]}}})
         .to_string(),
     };
@@ -27,14 +27,14 @@ fn send_of(user: &User, bytes: usize) -> Bytes {
 async fn a_body_may_have_ten_mebibytes_and_no_byte_more() {
     const MOST: usize = 10 * 1024 * 1024;
     let node = TestNode::start().await;
-    for user in node.doors("echo") {
+    for user in node.json_doors("echo") {
         let below = if user.door == Door::Rest { "/message:send" } else { "" };
         let answer = user.ask(user.raw("POST", below, send_of(&user, MOST))).await;
         assert_eq!(answer.ok()["task"]["status"]["state"], "TASK_STATE_COMPLETED");
         let answer = user.ask(user.raw("POST", below, send_of(&user, MOST + 1))).await;
         answer.refused(Kind::TooLarge);
         let listed = user.list(json!({"historyLength": 0})).await;
-        assert_eq!(listed["totalSize"], if user.door == Door::Rpc { 1 } else { 2 });
+        assert_eq!(listed["totalSize"], user.door as u64 + 1);
     }
     node.finish().await;
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use baton_wire::operation::Operation;
 use serde_json::{Value, json};
 
-use crate::harness::{TestNode, User, message};
+use crate::harness::{Door, TestNode, User, message};
 
 /// Report 9.
 #[tokio::test]
@@ -14,7 +14,11 @@ async fn nothing_to_list_is_an_empty_page() {
     for user in node.doors("echo") {
         let answer = user.call(Operation::ListTasks, json!({})).await;
         let empty = r#"{"tasks":[],"nextPageToken":"","pageSize":50,"totalSize":0}"#;
-        assert!(answer.text().contains(empty), "{}", answer.text());
+        if user.door == Door::Grpc {
+            assert_eq!(answer.json(), serde_json::from_str::<Value>(empty).unwrap());
+        } else {
+            assert!(answer.text().contains(empty), "{}", answer.text());
+        }
         let other = user.list(json!({"contextId": "of nobody"})).await;
         assert_eq!(other, serde_json::from_str::<Value>(empty).unwrap());
     }
@@ -150,6 +154,10 @@ async fn sizes_and_tokens_are_checked() {
         for token in ["x", "AAAA", "%00", "🙈"] {
             let answer = user.call(Operation::ListTasks, json!({"pageToken": token})).await;
             assert_eq!(answer.invalid(), "pageToken", "{token}");
+        }
+        if user.door == Door::Grpc {
+            // What is no state and no time cannot even be written there.
+            continue;
         }
         let answer = user.call(Operation::ListTasks, json!({"status": "TASK_STATE_NONSENSE"})).await;
         assert_eq!(answer.invalid(), "status");

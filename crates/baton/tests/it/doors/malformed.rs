@@ -9,7 +9,9 @@ use crate::harness::{Door, TestNode, User, logs};
 async fn send_raw(user: &User, params: &[u8]) -> crate::harness::Answer {
     let (below, mut body) = match user.door {
         Door::Rest => ("/message:send", Vec::new()),
-        Door::Rpc => ("", br#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":"#.to_vec()),
+        Door::Rpc | Door::Grpc => {
+            ("", br#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":"#.to_vec())
+        }
     };
     body.extend_from_slice(params);
     if user.door == Door::Rpc {
@@ -31,7 +33,7 @@ fn with_data(data: &str) -> Vec<u8> {
 #[tokio::test]
 async fn what_cannot_be_read_is_a_parse_error() {
     let node = TestNode::start().await;
-    for user in node.doors("echo") {
+    for user in node.json_doors("echo") {
         let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
         let mut not_utf8 = with_text("\"x\"");
         not_utf8.insert(65, 0xff);
@@ -66,7 +68,7 @@ async fn what_cannot_be_read_is_a_parse_error() {
 #[tokio::test]
 async fn what_is_json_and_no_request_names_the_field() {
     let node = TestNode::start().await;
-    for user in node.doors("echo") {
+    for user in node.json_doors("echo") {
         let message = |members: &str| format!(r#"{{"message":{{{members}}}}}"#).into_bytes();
         let cases: [(Vec<u8>, &str); 16] = [
             (b"{}".to_vec(), "message"),
@@ -120,7 +122,7 @@ async fn what_is_json_and_no_request_names_the_field() {
 #[tokio::test]
 async fn odd_but_valid_content_comes_back_as_it_was() {
     let node = TestNode::start().await;
-    for user in node.doors("echo") {
+    for user in node.json_doors("echo") {
         for data in [
             "1e400",
             "-0",
@@ -173,7 +175,7 @@ async fn nothing_secret_is_logged() {
     let node = TestNode::closed().await;
     let holder = node.holder("script").await;
     let word = "xyzzy-in-a-message";
-    for user in holder.doors() {
+    for user in holder.json_doors() {
         user.to("echo").send(word).await;
         let (answer, attempt) = tokio::join!(user.try_send(crate::harness::message(word)), async {
             let attempt = node.attempt("script").await;

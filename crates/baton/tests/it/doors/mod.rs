@@ -6,6 +6,8 @@ mod dev;
 mod everywhere;
 mod extended;
 mod extensions;
+mod grpc;
+mod grpc_v03;
 mod idempotency;
 mod limits;
 mod listing;

@@ -42,7 +42,7 @@ async fn a_tenant_in_the_path_is_the_agent() {
 #[tokio::test]
 async fn a_tenant_in_the_request_must_be_the_agent() {
     let node = TestNode::start().await;
-    for user in node.doors("echo") {
+    for user in node.json_doors("echo") {
         let send = |tenant: &str| json!({"tenant": tenant, "message": message("x")});
         for good in ["echo", ""] {
             user.call(Operation::SendMessage, send(good)).await.ok();
@@ -154,7 +154,7 @@ async fn rest_answers_in_the_media_type_of_the_request() {
 async fn a_content_type_that_is_not_json_is_refused() {
     let node = TestNode::closed().await;
     let holder = node.holder("echo").await;
-    for user in holder.doors() {
+    for user in holder.json_doors() {
         for kind in ["text/plain", "application/xml", "application/octet-stream", "x", "application/jsonx"] {
             let (below, wrong) = if user.door == Door::Rpc { ("", "{") } else { ("/message:send", "{") };
             let user = user.with("content-type", kind);
@@ -191,11 +191,11 @@ async fn answers_belong_to_their_requests() {
 #[tokio::test]
 async fn lenient_spellings_and_exact_numbers() {
     let node = TestNode::start().await;
-    for user in node.doors("echo") {
+    for user in node.json_doors("echo") {
         let body = r#"{"message":{"message_id":"m","role":1,"parts":[{"data":{"n":9007199254740993,"f":3.0,"i":3}},{"raw":"-_8","mediaType":"x/y"}],"unknown":{"deep":[1]}}}"#;
         let request: Request<_> = match user.door {
             Door::Rest => user.raw("POST", "/message:send", body),
-            Door::Rpc => user.raw(
+            Door::Rpc | Door::Grpc => user.raw(
                 "POST",
                 "",
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{body}}}"#),

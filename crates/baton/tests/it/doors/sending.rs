@@ -7,7 +7,7 @@ use baton_wire::fault::Kind;
 use baton_wire::operation::Operation;
 use serde_json::{Value, json};
 
-use crate::harness::{Door, TestNode, chunk, message, state, text_of};
+use crate::harness::{TestNode, chunk, message, state, text_of};
 
 #[tokio::test]
 async fn echo_answers_with_what_it_got() {
@@ -111,7 +111,7 @@ async fn ids_of_tasks_and_contexts_are_kept_apart() {
         user.follow_up(&made_up, "x").await.refused(Kind::TaskNotFound);
         user.follow_up("no id at all", "x").await.refused(Kind::TaskNotFound);
         user.follow_up(&id.to_uppercase(), "x").await.refused(Kind::TaskNotFound);
-        assert_eq!(user.list(json!({})).await["totalSize"], u64::from(user.door == Door::Rest) + 1);
+        assert_eq!(user.list(json!({})).await["totalSize"], user.door as u64 + 1);
 
         let (answer, ()) = tokio::join!(user.follow_up(id, "this one"), async {
             let mut attempt = attempt;

@@ -7,7 +7,7 @@ use baton_wire::fault::Kind;
 use baton_wire::operation::Operation;
 use serde_json::json;
 
-use crate::harness::{DOORS, Door, TestNode, chunk, lines, message, soon, state, until};
+use crate::harness::{DOORS, TestNode, chunk, lines, message, soon, state, until};
 
 #[tokio::test]
 async fn a_stream_begins_with_the_task_and_ends_with_its_end() {
@@ -203,7 +203,7 @@ async fn an_agent_that_does_not_stream_says_so() {
     for user in node.doors("mute") {
         let answer = user.open(Operation::SendStreamingMessage, json!({"message": message("x")})).await;
         answer.unwrap_err().refused(Kind::UnsupportedOperation);
-        assert_eq!(user.list(json!({})).await["totalSize"], u64::from(user.door == Door::Rest));
+        assert_eq!(user.list(json!({})).await["totalSize"], user.door as u64);
         let id = user.hand_in("x").await;
         user.subscribe_in_vain(&id).await.refused(Kind::UnsupportedOperation);
         node.attempt("mute").await.complete().await;

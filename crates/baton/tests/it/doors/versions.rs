@@ -24,10 +24,19 @@ async fn the_version_is_chosen_by_header_or_query() {
 
         let query = |query: &str| match user.door {
             Door::Rest => user.raw("GET", &format!("/tasks?{query}"), ""),
-            Door::Rpc => {
+            Door::Rpc | Door::Grpc => {
                 user.raw("POST", &format!("?{query}"), r#"{"jsonrpc":"2.0","id":1,"method":"ListTasks"}"#)
             }
         };
+        if user.door == Door::Grpc {
+            // The service is of one version; an empty one is 0.3.
+            for old in ["0.3", "0.3.0", "", " "] {
+                let answer = user.with("a2a-version", old).try_send(message("x")).await;
+                answer.refused(Kind::VersionNotSupported);
+            }
+            assert_eq!(user.list(json!({})).await["totalSize"], 0, "nothing was stored");
+            continue;
+        }
         for good in ["A2A-Version=1.0", "a2a-version=1.0.7"] {
             assert_eq!(user.ask(query(good)).await.ok()["totalSize"], 0, "{good}");
         }

@@ -7,7 +7,7 @@ use baton::runner::{Fact, Signal};
 use baton::worker::reaper;
 use serde_json::json;
 
-use crate::harness::{TestNode, message, state, text_of, until};
+use crate::harness::{Door, TestNode, message, state, text_of, until};
 
 fn one_at_a_time(settings: &mut Settings) {
     for agent in settings.agents.values_mut() {
@@ -139,15 +139,19 @@ async fn the_longest_waiter_is_let_go() {
 #[tokio::test]
 async fn a_node_that_stops_takes_nothing_new() {
     let node = TestNode::start().await;
-    let [rpc, rest] = node.doors("script");
+    let [rpc, rest, grpc] = node.doors("script");
     let id = rpc.hand_in("go").await;
     let mut attempt = node.attempt("script").await;
     let play = async {
         assert_eq!(attempt.hears().await, Signal::Drain);
-        for user in [&rpc, &rest] {
+        for user in [&rpc, &rest, &grpc] {
             let answer = user.try_send(message("x")).await;
-            answer.refused(baton_wire::fault::Kind::Unavailable);
-            assert_eq!(answer.header("retry-after"), Some("5"));
+            let error = answer.refused(baton_wire::fault::Kind::Unavailable);
+            if user.door == Door::Grpc {
+                assert_eq!(error["details"][1]["retryDelay"], "5s");
+            } else {
+                assert_eq!(answer.header("retry-after"), Some("5"));
+            }
             assert_eq!(user.state(&id).await, "WORKING", "reading goes on");
         }
         let ready = crate::harness::request("GET", &rpc.at_origin("/readyz"), &[], "");

@@ -39,7 +39,7 @@ impl Answer {
                 assert_eq!(json["jsonrpc"], "2.0");
                 json["result"].take()
             }
-            Door::Rest => json,
+            Door::Rest | Door::Grpc => json,
         }
     }
 
@@ -60,6 +60,11 @@ impl Answer {
                 assert_eq!(error["code"], row.http.as_u16(), "{self:?}");
                 assert_eq!(error["status"], row.grpc.as_str(), "{self:?}");
                 assert_eq!(self.status, row.http.as_u16(), "{self:?}");
+                &error["details"][0]
+            }
+            Door::Grpc => {
+                assert_eq!(error["code"], row.grpc.number(), "{self:?}");
+                assert_eq!(self.status, 200, "{self:?}");
                 &error["details"][0]
             }
         };

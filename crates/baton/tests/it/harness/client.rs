@@ -1,7 +1,5 @@
 //! Plain HTTP requests, over TCP and over the node's socket.
 
-use std::path::Path;
-
 use baton_wire::query::percent_encode;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
@@ -12,27 +10,40 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::Value;
 
-use super::{Answer, Door, soon};
+use super::{Answer, Door, grpc, soon};
 
 /// A client that opens a connection for each request, so that none outlives the node it goes to.
 #[derive(Clone, Debug)]
-pub struct Http(Client<HttpConnector, Full<Bytes>>);
+pub struct Http {
+    one: Client<HttpConnector, Full<Bytes>>,
+    two: Client<HttpConnector, Full<Bytes>>,
+}
 
 impl Default for Http {
     fn default() -> Self {
-        Self(Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build_http())
+        let mut builder = Client::builder(TokioExecutor::new());
+        let one = builder.pool_max_idle_per_host(0).build_http();
+        Self { one, two: builder.http2_only(true).build_http() }
     }
 }
 
 impl Http {
-    pub async fn open(&self, request: Request<Full<Bytes>>) -> Response<Incoming> {
-        soon(self.0.request(request)).await.expect("the node answers")
+    pub async fn open(&self, request: Request<Full<Bytes>>, door: Door) -> Response<Incoming> {
+        let client = if door == Door::Grpc { &self.two } else { &self.one };
+        let path = Path(request.uri().path().to_owned());
+        let mut response = soon(client.request(request)).await.expect("the node answers");
+        response.extensions_mut().insert(path);
+        response
     }
 
     pub async fn answer(&self, request: Request<Full<Bytes>>, door: Door) -> Answer {
-        whole(self.open(request).await, door).await
+        whole(self.open(request, door).await, door).await
     }
 }
+
+/// The path that an answer came from.
+#[derive(Clone, Debug)]
+pub struct Path(pub String);
 
 /// A request with these headers.
 pub fn request(
@@ -49,12 +60,17 @@ pub fn request(
 }
 
 pub async fn whole(response: Response<Incoming>, door: Door) -> Answer {
-    let (parts, body) = response.into_parts();
+    let (mut parts, body) = response.into_parts();
+    if door == Door::Grpc {
+        let path = parts.extensions.remove::<Path>().expect("the client says where it asked");
+        let body = grpc::whole(&path.0, body, &mut parts.headers).await.to_string().into();
+        return Answer { door, status: parts.status.as_u16(), headers: parts.headers, body };
+    }
     let body = soon(body.collect()).await.expect("the answer comes whole").to_bytes();
     Answer { door, status: parts.status.as_u16(), headers: parts.headers, body }
 }
 
-pub async fn over_socket(socket: &Path, method: &str, path: &str, body: Option<&Value>) -> Answer {
+pub async fn over_socket(socket: &std::path::Path, method: &str, path: &str, body: Option<&Value>) -> Answer {
     let stream = tokio::net::UnixStream::connect(socket).await.unwrap();
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
     let connection = tokio::spawn(connection);

@@ -3,6 +3,7 @@
 mod agent;
 mod answer;
 mod client;
+pub mod grpc;
 pub mod logs;
 mod settings;
 mod stream;
@@ -94,8 +95,13 @@ impl TestNode {
     }
 
     /// The same caller over every binding.
-    pub fn doors(&self, agent: &str) -> [User; 2] {
+    pub fn doors(&self, agent: &str) -> [User; 3] {
         self.anyone(agent).doors()
+    }
+
+    /// The same caller over the bindings of JSON.
+    pub fn json_doors(&self, agent: &str) -> [User; 2] {
+        self.anyone(agent).json_doors()
     }
 
     /// A grant made over the node's own socket, and its holder.

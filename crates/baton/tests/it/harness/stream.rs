@@ -4,20 +4,24 @@ use std::collections::VecDeque;
 
 use baton_wire::sse::{Event, Reader};
 use bytes::Bytes;
-use http::Response;
+use http::{HeaderMap, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use serde_json::Value;
 
-use super::{Door, client, soon, text_of};
+use super::{Door, client, grpc, soon, text_of};
 
 /// An open stream; dropping it disconnects.
 #[derive(Debug)]
 pub struct Stream {
     door: Door,
+    path: String,
     body: Incoming,
     reader: Reader,
-    waiting: VecDeque<Event>,
+    /// What was read of gRPC and is no whole message yet.
+    read: Bytes,
+    waiting: VecDeque<Frame>,
+    trailers: HeaderMap,
 }
 
 /// One event.
@@ -30,15 +34,21 @@ pub struct Frame {
 
 impl Stream {
     #[track_caller]
-    pub fn new(door: Door, response: Response<Incoming>) -> Self {
+    pub fn new(door: Door, mut response: Response<Incoming>) -> Self {
         assert_eq!(response.status(), 200);
-        assert_eq!(client::header(response.headers(), "content-type"), Some("text/event-stream"));
-        assert_eq!(client::header(response.headers(), "cache-control"), Some("no-cache"));
+        let kind = if door == Door::Grpc { "application/grpc" } else { "text/event-stream" };
+        assert_eq!(client::header(response.headers(), "content-type"), Some(kind));
+        if door != Door::Grpc {
+            assert_eq!(client::header(response.headers(), "cache-control"), Some("no-cache"));
+        }
         Self {
             door,
+            path: response.extensions_mut().remove::<client::Path>().unwrap().0,
             body: response.into_body(),
             reader: Reader::new(80 * 1024 * 1024),
+            read: Bytes::new(),
             waiting: VecDeque::new(),
+            trailers: HeaderMap::new(),
         }
     }
 
@@ -46,8 +56,9 @@ impl Stream {
     pub async fn bytes(&mut self) -> Option<Bytes> {
         loop {
             let frame = soon(self.body.frame()).await?.expect("the stream is not cut");
-            if let Ok(bytes) = frame.into_data() {
-                return Some(bytes);
+            match frame.into_data() {
+                Ok(bytes) => return Some(bytes),
+                Err(frame) => self.trailers.extend(frame.into_trailers().unwrap_or_default()),
             }
         }
     }
@@ -56,15 +67,41 @@ impl Stream {
     pub async fn next(&mut self) -> Option<Frame> {
         while self.waiting.is_empty() {
             let bytes = self.bytes().await?;
-            self.waiting.extend(self.reader.feed(&bytes).map(Result::unwrap));
+            let frames = match self.door {
+                Door::Grpc => self.messages(&bytes),
+                Door::Rpc | Door::Rest => {
+                    self.reader.feed(&bytes).map(|event| self.frame(&event.unwrap())).collect()
+                }
+            };
+            self.waiting.extend(frames);
         }
-        let event = self.waiting.pop_front()?;
+        self.waiting.pop_front()
+    }
+
+    fn frame(&self, event: &Event) -> Frame {
         let mut value: Value = serde_json::from_str(&event.data).unwrap();
         if self.door == Door::Rpc {
             assert_eq!((&value["jsonrpc"], &value["id"]), (&"2.0".into(), &1.into()), "{value}");
             value = value["result"].take();
         }
-        Some(Frame { id: event.id.parse().unwrap(), value })
+        Frame { id: event.id.parse().unwrap(), value }
+    }
+
+    fn messages(&mut self, bytes: &[u8]) -> Vec<Frame> {
+        self.read = [&self.read, bytes].concat().into();
+        let mut frames = Vec::new();
+        while let Some(message) = grpc::take(&mut self.read) {
+            let mut value = grpc::to_json(&self.path, message);
+            frames.push(Frame { id: grpc::event(&mut value), value });
+        }
+        frames
+    }
+
+    /// How a stream of gRPC ended: nothing where all is well, else the JSON of the status.
+    pub async fn status(mut self) -> Option<Value> {
+        while self.next().await.is_some() {}
+        assert!(self.trailers.contains_key("grpc-status"), "a stream of gRPC ends with its status");
+        grpc::error(&self.trailers)
     }
 
     /// The next event, in short.

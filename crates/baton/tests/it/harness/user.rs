@@ -7,16 +7,17 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 
 use super::client::{Http, query, request, segment, whole};
-use super::{Answer, Stream};
+use super::{Answer, Stream, grpc};
 
 /// A binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
     Rpc,
     Rest,
+    Grpc,
 }
 
-pub const DOORS: [Door; 2] = [Door::Rpc, Door::Rest];
+pub const DOORS: [Door; 3] = [Door::Rpc, Door::Rest, Door::Grpc];
 
 /// Somebody who calls one agent.
 #[derive(Clone, Debug)]
@@ -51,8 +52,13 @@ impl User {
     }
 
     /// The same caller over every binding.
-    pub fn doors(&self) -> [Self; 2] {
+    pub fn doors(&self) -> [Self; 3] {
         DOORS.map(|door| self.over(door))
+    }
+
+    /// The same caller over the bindings of JSON, for requests that are written by hand.
+    pub fn json_doors(&self) -> [Self; 2] {
+        [Door::Rpc, Door::Rest].map(|door| self.over(door))
     }
 
     pub fn over(&self, door: Door) -> Self {
@@ -96,6 +102,11 @@ impl User {
                 let (method, path, body) = rest(operation, params.clone());
                 self.raw(method, &path, body)
             }
+            Door::Grpc => {
+                let (method, mut params) = (grpc::method(operation), params.clone());
+                params.as_object_mut().unwrap().entry("tenant").or_insert_with(|| json!(self.agent));
+                self.grpc(&grpc::path(&method), grpc::request(&method, params))
+            }
         }
     }
 
@@ -109,8 +120,26 @@ impl User {
         request(method, &self.url(below), &headers, body)
     }
 
+    /// A call of gRPC with any bytes.
+    pub fn grpc(&self, path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+        let headers = self.headers.iter().map(|(name, value)| (&**name, &**value));
+        let grpc = [("content-type", "application/grpc"), ("te", "trailers")];
+        let headers: Vec<_> = grpc.into_iter().chain(headers).collect();
+        request("POST", &self.at_origin(path), &headers, body)
+    }
+
     pub async fn ask(&self, request: Request<Full<Bytes>>) -> Answer {
         self.http.answer(request, self.door).await
+    }
+
+    /// What comes back as it is: headers and trailers, and the body.
+    pub async fn bytes(&self, request: Request<Full<Bytes>>) -> (http::HeaderMap, Bytes) {
+        use http_body_util::BodyExt as _;
+        let (parts, body) = self.http.open(request, self.door).await.into_parts();
+        let body = super::soon(body.collect()).await.unwrap();
+        let mut headers = parts.headers;
+        headers.extend(body.trailers().cloned().unwrap_or_default());
+        (headers, body.to_bytes())
     }
 
     pub async fn call(&self, operation: Operation, params: Value) -> Answer {
@@ -128,13 +157,13 @@ impl User {
 
     /// The answer as it comes, its body not yet read.
     pub async fn open_raw(&self, request: Request<Full<Bytes>>) -> http::Response<hyper::body::Incoming> {
-        self.http.open(request).await
+        self.http.open(request, self.door).await
     }
 
     async fn try_open(&self, request: Request<Full<Bytes>>) -> Result<Stream, Answer> {
-        let response = self.http.open(request).await;
+        let response = self.http.open(request, self.door).await;
         let kind = response.headers().get("content-type").map(|kind| kind.to_str().unwrap());
-        if kind == Some("text/event-stream") {
+        if kind == Some("text/event-stream") || (self.door == Door::Grpc && grpc::is_stream(&response)) {
             return Ok(Stream::new(self.door, response));
         }
         Err(whole(response, self.door).await)

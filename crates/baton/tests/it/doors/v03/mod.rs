@@ -17,9 +17,9 @@ struct Old {
     user: User,
 }
 
-/// Both bindings.
+/// Both bindings of JSON.
 fn old(node: &TestNode, agent: &str) -> [Old; 2] {
-    node.doors(agent).map(|user| Old { user })
+    node.json_doors(agent).map(|user| Old { user })
 }
 
 /// A message in the spelling of JSON-RPC, which REST takes too.

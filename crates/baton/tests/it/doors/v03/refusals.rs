@@ -85,7 +85,7 @@ async fn another_grants_task_is_not_there() {
     let node = TestNode::closed().await;
     let (_, mine) = node.grant(&["echo"], &Verb::ALL).await;
     let (_, other) = node.grant(&["echo"], &Verb::ALL).await;
-    for (mine, other) in mine.doors().into_iter().zip(other.doors()) {
+    for (mine, other) in mine.json_doors().into_iter().zip(other.json_doors()) {
         let (mine, other) = (Old { user: mine }, Old { user: other });
         let task = id(&mine.send("x").await);
         let made_up = baton::clock::new_id().to_string();

@@ -1,0 +1,150 @@
+//! An open stream of a task's events, whatever it is written as: what comes next, what ends it, and how many there are.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use baton_core::model::StreamResponse;
+use baton_wire::fault::Fault;
+use tokio::sync::watch;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+
+use super::fault;
+use crate::access::Caller;
+use crate::config::settings::Limits;
+use crate::service::follow::Follow;
+use crate::service::{Error, Service};
+
+/// Something is written after this much silence: a widespread client gives up after five seconds.
+const SILENCE: Duration = Duration::from_secs(4);
+
+/// Open streams by grant.
+#[derive(Debug, Default)]
+pub struct Streams {
+    open: Mutex<HashMap<Arc<str>, usize>>,
+}
+
+/// One open stream's place in the count.
+#[derive(Debug)]
+pub struct Place {
+    streams: Arc<Streams>,
+    grant: Arc<str>,
+}
+
+impl Streams {
+    /// A place for one more stream of this caller's grant.
+    pub fn enter(self: &Arc<Self>, caller: &Caller, limits: &Limits) -> Result<Place, Error> {
+        let most = if caller.is_local() { limits.streams_local } else { limits.streams_per_grant };
+        let grant = Arc::clone(&caller.owner.grant);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = open.entry(Arc::clone(&grant)).or_default();
+        if *count >= most {
+            return Err(Error::TooManyStreams);
+        }
+        *count += 1;
+        Ok(Place { streams: Arc::clone(self), grant })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.streams.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = open.get_mut(&self.grant) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.grant);
+            }
+        }
+    }
+}
+
+/// What a stream's writer is to write.
+pub enum Next {
+    /// An item with the number of its event.
+    Item(u64, StreamResponse),
+    /// Nothing came for a while; the stream goes on.
+    Quiet,
+    /// The task cannot be followed any further. Nothing comes after it.
+    Refused(Fault),
+    /// The stream ends here, though the task does not: the node stops, or the grant is no more. Nothing comes after it.
+    Cut(Fault),
+}
+
+/// A stream while it is open. The run does not depend on it: when the client goes, only this ends.
+pub struct Open {
+    follow: Follow,
+    quiet: Interval,
+    service: Service,
+    revocations: watch::Receiver<u64>,
+    caller: Option<Caller>,
+    /// Why the stream ends after what was given last.
+    cut: Option<Error>,
+    over: bool,
+    _place: Option<Place>,
+}
+
+impl Open {
+    /// A stream for a caller in its place; for the operator where there is none.
+    pub fn new(service: &Service, follow: Follow, caller: Option<(Caller, Place)>) -> Self {
+        let mut quiet = tokio::time::interval_at(Instant::now() + SILENCE, SILENCE);
+        quiet.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (caller, place) = caller.unzip();
+        // The grant may have gone between the look at the credentials and here.
+        let mut revocations = service.revocations.subscribe();
+        revocations.mark_changed();
+        let service = service.clone();
+        Self { follow, quiet, service, revocations, caller, cut: None, over: false, _place: place }
+    }
+
+    /// Whether the stream ends where the task waits for input.
+    pub const fn until_input(&self) -> bool {
+        self.follow.until_input
+    }
+
+    /// What comes next; `None` at the end.
+    pub async fn next(&mut self) -> Option<Next> {
+        while !self.over && self.cut.is_none() {
+            tokio::select! {
+                biased;
+                _ = self.revocations.changed() => if self.is_revoked().await {
+                    self.cut = Some(Error::Unauthenticated);
+                },
+                item = self.follow.next() => return self.item(item),
+                _ = self.quiet.tick() => return Some(Next::Quiet),
+                () = self.service.draining.cancelled() => {
+                    self.cut = Some(Error::Draining);
+                    if let Some((seq, item)) = self.follow.held_back(&self.service).await {
+                        return Some(Next::Item(seq, item));
+                    }
+                }
+            }
+        }
+        self.over = true;
+        self.cut.take().map(|why| Next::Cut(fault::of(why, None)))
+    }
+
+    fn item(&mut self, item: Result<Option<(u64, StreamResponse)>, Error>) -> Option<Next> {
+        match item {
+            Ok(Some((seq, item))) => {
+                self.quiet.reset();
+                Some(Next::Item(seq, item))
+            }
+            Ok(None) => {
+                self.over = true;
+                None
+            }
+            Err(why) => {
+                self.over = true;
+                Some(Next::Refused(fault::of(why, None)))
+            }
+        }
+    }
+
+    /// Whether the caller's grant is no more.
+    async fn is_revoked(&self) -> bool {
+        match &self.caller {
+            Some(caller) if !caller.is_local() => self.service.is_revoked(&caller.owner.grant).await,
+            Some(_) | None => false,
+        }
+    }
+}
