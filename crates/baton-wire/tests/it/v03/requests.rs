@@ -7,11 +7,19 @@ use serde_json::json;
 
 use crate::{from_jsonrpc, from_rest};
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "what is made for one call reads better without an ampersand"
+)]
 fn rpc(method: &str, params: serde_json::Value) -> Call {
     let body = json!({"jsonrpc": "2.0", "id": "1", "method": method, "params": params});
     from_jsonrpc(body.to_string().as_bytes()).unwrap_or_else(|fault| panic!("{method} {params}: {fault:?}"))
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "what is made for one call reads better without an ampersand"
+)]
 fn rest(method: Method, target: &str, body: &str) -> Call {
     from_rest(&method, target, body).unwrap_or_else(|fault| panic!("{target} {body}: {fault:?}"))
 }
