@@ -5,6 +5,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use crate::OpenError;
@@ -37,6 +38,7 @@ pub fn writer(path: &Path) -> Result<Connection, OpenError> {
         .open(path)
         .map_err(|source| OpenError::Folder { path: path.to_path_buf(), source })?;
     let mut connection = Connection::open(path).map_err(failed)?;
+    keep_plans(&connection).map_err(failed)?;
     connection.busy_timeout(BUSY).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(PREPARED);
     connection
@@ -65,10 +67,17 @@ pub fn next_task(connection: &Connection) -> rusqlite::Result<i64> {
 pub fn reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
+    keep_plans(&connection)?;
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(PREPARED);
     connection.execute_batch("PRAGMA cache_size = -1024;")?;
     Ok(connection)
+}
+
+/// Keeps a statement's plan whatever is bound to it. Otherwise SQLite prepares a statement with a range anew each time its
+/// bounds change, which costs more than the reading of a row.
+fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 fn schema(connection: &Connection) -> rusqlite::Result<i64> {
