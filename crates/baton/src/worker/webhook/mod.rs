@@ -87,16 +87,22 @@ impl Sender {
                 Some(self.service.now())
             });
             // Where so much is owed that a look takes long, looking must not be all that is done.
-            tokio::time::sleep(begun.elapsed().min(SLEEP)).await;
-            let sleep = async {
-                match next {
-                    Some(at) => tokio::time::sleep(at.since(self.service.now()).clamp(TICK, SLEEP)).await,
-                    None => std::future::pending().await,
+            let pause = begun.elapsed().min(SLEEP);
+            let wait = async {
+                tokio::time::sleep(pause).await;
+                let until = async {
+                    match next {
+                        Some(at) => tokio::time::sleep(at.since(self.service.now()).clamp(TICK, SLEEP)).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    () = self.nudged.notified() => {}
+                    () = until => {}
                 }
             };
             tokio::select! {
-                () = self.nudged.notified() => {}
-                () = sleep => {}
+                () = wait => {}
                 () = self.stop.cancelled() => break,
             }
         }
