@@ -48,6 +48,12 @@ pub const CANCEL_GRACE: Duration = Duration::from_secs(30);
 /// How long a question waits for its answer before the task fails.
 pub const ANSWER_WITHIN: Duration = Duration::from_hours(24);
 
+/// Entries of a page where the caller does not say how many (A2A §3.1.4).
+pub const PAGE_SIZE: usize = 50;
+
+/// Entries of a page at most (A2A §3.1.4).
+pub const PAGE_SIZE_MAX: usize = 100;
+
 /// Push notification configurations of one task.
 pub const PUSH_CONFIGS: usize = 16;
 

@@ -151,6 +151,9 @@ where
 macro_rules! proto_enum {
     ($name:ident, $what:literal, { $($variant:ident = $number:literal => $text:literal),+ $(,)? }) => {
         impl $name {
+            /// Every one, in the order of the numbers.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
             /// The name in the protocol buffer definition.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }

@@ -169,24 +169,10 @@ impl Body {
 
     /// About how many bytes of content this event carries.
     pub fn weight(&self) -> usize {
-        match self {
-            Self::Wrote { chunk } => chunk.artifact.weight(),
-            Self::Submitted { .. }
-            | Self::Claimed { .. }
-            | Self::Progressed { .. }
-            | Self::Used { .. }
-            | Self::Interrupted { .. }
-            | Self::Messaged { .. }
-            | Self::Resumed { .. }
-            | Self::HolderGone
-            | Self::Requeued { .. }
-            | Self::CancelRequested
-            | Self::Completed { .. }
-            | Self::Failed { .. }
-            | Self::Canceled { .. }
-            | Self::Rejected { .. }
-            | Self::Answered { .. } => self.message().map_or(0, |message| message.weight()),
+        if let Self::Wrote { chunk } = self {
+            return chunk.artifact.weight();
         }
+        self.message().map_or(0, |message| message.weight())
     }
 
     /// Nothing comes after this event.

@@ -12,17 +12,6 @@ use rusqlite::{Connection, ToSql, params};
 use super::{read, rows, scope};
 use crate::{Content, Error, ListAllQuery, ListQuery, Page, Position};
 
-const SHOWN: [TaskState; 8] = [
-    TaskState::Submitted,
-    TaskState::Working,
-    TaskState::Completed,
-    TaskState::Failed,
-    TaskState::Canceled,
-    TaskState::InputRequired,
-    TaskState::Rejected,
-    TaskState::AuthRequired,
-];
-
 pub(super) const LIST_BY_STATE: &str = "-- store.list_by_state
 SELECT status_at, id FROM task
 WHERE scope = ?1 AND shown_state = ?2 AND status_at >= ?3 AND (status_at, id) < (?4, ?5)
@@ -100,7 +89,8 @@ fn positions(db: &Connection, scope: i64, query: &ListQuery) -> Result<Vec<Posit
         return collect(db, LIST_BY_CONTEXT, bind);
     }
     let mut found = Vec::new();
-    for state in SHOWN.into_iter().filter(|state| query.state.is_none_or(|wanted| wanted == *state)) {
+    let shown = TaskState::ALL.iter().filter(|state| **state != TaskState::Unspecified);
+    for state in shown.filter(|state| query.state.is_none_or(|wanted| wanted == **state)) {
         let bind = params![scope, state.number(), since, after.0, after.1, most];
         found.extend(collect(db, LIST_BY_STATE, bind)?);
     }

@@ -12,10 +12,10 @@ pub use push::{
 };
 pub use send::{SendMessageConfiguration, SendMessageRequest};
 pub use task::{
-    CancelTaskRequest, GetExtendedAgentCardRequest, GetTaskRequest, ListTasksRequest, PAGE_SIZE_DEFAULT,
-    PAGE_SIZE_MAX, SubscribeToTaskRequest,
+    CancelTaskRequest, GetExtendedAgentCardRequest, GetTaskRequest, ListTasksRequest, SubscribeToTaskRequest,
 };
 
+use baton_core::limits::PAGE_SIZE_MAX;
 use baton_core::model::Violation;
 
 fn required(field: &str, value: &str) -> Result<(), Violation> {
@@ -32,10 +32,11 @@ pub(crate) fn history_length(value: Option<i32>) -> Result<(), Violation> {
 }
 
 pub(crate) fn page_size(value: Option<i32>) -> Result<(), Violation> {
+    let is_one = |size: i32| usize::try_from(size).is_ok_and(|size| (1..=PAGE_SIZE_MAX).contains(&size));
     match value {
-        Some(1..=PAGE_SIZE_MAX) | None => Ok(()),
-        Some(size) => {
+        Some(size) if !is_one(size) => {
             Err(Violation::new("pageSize", format!("must be between 1 and {PAGE_SIZE_MAX}, got {size}")))
         }
+        Some(_) | None => Ok(()),
     }
 }

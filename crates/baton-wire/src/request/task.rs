@@ -7,12 +7,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{history_length, page_size, required};
 
-/// Tasks on a page where the request does not say.
-pub const PAGE_SIZE_DEFAULT: i32 = 50;
-
-/// The most tasks on a page (§3.1.4).
-pub const PAGE_SIZE_MAX: i32 = 100;
-
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GetTaskRequest {
@@ -39,7 +33,7 @@ pub struct ListTasksRequest {
     /// Never the unspecified state: that is no filter.
     #[serde(deserialize_with = "specified", skip_serializing_if = "Option::is_none")]
     pub status: Option<TaskState>,
-    /// 1 to [`PAGE_SIZE_MAX`].
+    /// 1 to [`baton_core::limits::PAGE_SIZE_MAX`].
     #[serde(
         alias = "page_size",
         deserialize_with = "optional_integer",

@@ -38,18 +38,6 @@ pub fn state(state: TaskState, spelling: Spelling) -> &'static str {
 
 const CANCELLED: &str = "TASK_STATE_CANCELLED";
 
-const STATES: [TaskState; 9] = [
-    TaskState::Unspecified,
-    TaskState::Submitted,
-    TaskState::Working,
-    TaskState::Completed,
-    TaskState::Failed,
-    TaskState::Canceled,
-    TaskState::InputRequired,
-    TaskState::Rejected,
-    TaskState::AuthRequired,
-];
-
 /// Reads a role in either spelling; `null` is the unspecified one.
 pub fn read_role<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Role, D::Error> {
     deserializer.deserialize_any(Name {
@@ -69,8 +57,9 @@ pub fn read_state<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TaskStat
         what: "a task state such as 'working'",
         named: |name| match name {
             CANCELLED => Some(TaskState::Canceled),
-            other => STATES
-                .into_iter()
+            other => TaskState::ALL
+                .iter()
+                .copied()
                 .find(|known| state(*known, Spelling::JsonRpc) == other)
                 .or_else(|| TaskState::from_name(other)),
         },

@@ -7,7 +7,7 @@ use baton_core::ident::TaskId;
 use baton_store::{DeliveriesQuery, DeliveryAttempt, PushConfig};
 use tracing::info;
 
-use super::list::{PAGE, PAGE_MOST};
+use super::list::{page_size, wrong_token};
 use super::{Error, Service, parse_id};
 
 /// What to list; everything optional.
@@ -73,14 +73,6 @@ impl Service {
     }
 }
 
-fn page_size(size: Option<usize>) -> Result<usize, Error> {
-    let size = size.unwrap_or(PAGE);
-    if (1..=PAGE_MOST).contains(&size) {
-        return Ok(size);
-    }
-    Err(Error::invalid("pageSize", format!("is a number from 1 to {PAGE_MOST}")))
-}
-
 fn write_token(last: &PushConfig) -> String {
     BASE64_URL_SAFE_NO_PAD.encode([&last.task.as_bytes()[..], last.id.as_bytes()].concat())
 }
@@ -91,7 +83,5 @@ fn read_token(text: &str) -> Result<(TaskId, String), Error> {
         let (task, id) = bytes.split_first_chunk::<16>()?;
         Some((TaskId::from_bytes(*task), String::from_utf8(id.to_vec()).ok()?))
     };
-    read().ok_or_else(|| {
-        Error::invalid("pageToken", "is not one that this server gave out; begin again without it")
-    })
+    read().ok_or_else(wrong_token)
 }

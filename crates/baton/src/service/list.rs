@@ -5,19 +5,13 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use baton_core::ident::{AgentName, ContextId, TaskId};
-use baton_core::limits::HISTORY_RETURNED;
+use baton_core::limits::{HISTORY_RETURNED, PAGE_SIZE, PAGE_SIZE_MAX};
 use baton_core::model::TaskState;
 use baton_core::task::Snapshot;
 use baton_core::time::Timestamp;
 use baton_store::{Content, ListAllQuery, ListQuery, Position, Verb};
 
 use super::{Error, Scope, Service};
-
-/// Tasks on a page where the caller names no number.
-pub const PAGE: usize = 50;
-
-/// The most tasks on a page.
-pub const PAGE_MOST: usize = 100;
 
 /// What to list; everything optional.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +40,7 @@ pub struct Listed {
 impl Service {
     pub async fn list(&self, scope: &Scope, list: List) -> Result<Listed, Error> {
         scope.allow(Verb::Read)?;
-        let size = list.size.unwrap_or(PAGE);
+        let size = list.size.unwrap_or(PAGE_SIZE);
         let after = list.page_token.as_deref().map(read_token).transpose()?;
         // A text that can be no context of ours matches nothing.
         let context = match list.context.as_deref().map(ContextId::parse) {
@@ -96,10 +90,7 @@ pub struct ListAll {
 impl Service {
     /// Tasks of every owner.
     pub async fn list_all(&self, list: ListAll) -> Result<Listed, Error> {
-        let size = list.size.unwrap_or(PAGE);
-        if !(1..=PAGE_MOST).contains(&size) {
-            return Err(Error::invalid("pageSize", format!("is a number from 1 to {PAGE_MOST}")));
-        }
+        let size = page_size(list.size)?;
         let after = list.page_token.as_deref().map(read_token).transpose()?;
         let query = ListAllQuery {
             agent: list.agent,
@@ -114,6 +105,20 @@ impl Service {
     }
 }
 
+/// The size of a page that the operator asks for.
+pub(super) fn page_size(asked: Option<usize>) -> Result<usize, Error> {
+    let size = asked.unwrap_or(PAGE_SIZE);
+    if (1..=PAGE_SIZE_MAX).contains(&size) {
+        return Ok(size);
+    }
+    Err(Error::invalid("pageSize", format!("is a number from 1 to {PAGE_SIZE_MAX}")))
+}
+
+/// The refusal of a token that no page of ours gave out.
+pub(super) fn wrong_token() -> Error {
+    Error::invalid("pageToken", "is not one that this server gave out; begin again without it")
+}
+
 /// A position as an opaque text. It opens nothing: what a page shows is scoped anew each time.
 fn write_token(position: Position) -> String {
     let mut bytes = [0; 24];
@@ -123,13 +128,14 @@ fn write_token(position: Position) -> String {
 }
 
 fn read_token(text: &str) -> Result<Position, Error> {
-    let wrong =
-        || Error::invalid("pageToken", "is not one that this server gave out; begin again without it");
-    let bytes: [u8; 24] =
-        BASE64_URL_SAFE_NO_PAD.decode(text).ok().and_then(|bytes| bytes.try_into().ok()).ok_or_else(wrong)?;
+    let bytes: [u8; 24] = BASE64_URL_SAFE_NO_PAD
+        .decode(text)
+        .ok()
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(wrong_token)?;
     let (at, id) = bytes.split_at(8);
     Ok(Position {
-        at: Timestamp::from_millis(i64::from_be_bytes(at.try_into().map_err(|_| wrong())?)),
-        id: TaskId::from_bytes(id.try_into().map_err(|_| wrong())?),
+        at: Timestamp::from_millis(i64::from_be_bytes(at.try_into().map_err(|_| wrong_token())?)),
+        id: TaskId::from_bytes(id.try_into().map_err(|_| wrong_token())?),
     })
 }

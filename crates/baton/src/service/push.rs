@@ -13,6 +13,7 @@ use baton_core::model::{AuthenticationInfo, TaskPushNotificationConfig};
 use baton_store::{Edition, NewPush, PushConfig, Verb};
 use serde::{Deserialize, Serialize};
 
+use super::list::wrong_token;
 use super::{Error, Scope, Service, parse_id};
 use crate::access::{Broken, Seal};
 use crate::clock::new_id;
@@ -201,7 +202,5 @@ const fn is_token(byte: u8) -> bool {
 
 fn read_token(token: &str) -> Result<String, Error> {
     let id = BASE64_URL_SAFE_NO_PAD.decode(token).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    id.ok_or_else(|| {
-        Error::invalid("pageToken", "is not one that this server gave out; begin again without it")
-    })
+    id.ok_or_else(wrong_token)
 }

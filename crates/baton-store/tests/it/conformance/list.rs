@@ -12,18 +12,6 @@ use super::Backend;
 use super::script::*;
 use super::world::World;
 
-const STATES: [TaskState; 9] = [
-    TaskState::Unspecified,
-    TaskState::Submitted,
-    TaskState::Working,
-    TaskState::Completed,
-    TaskState::Failed,
-    TaskState::Canceled,
-    TaskState::InputRequired,
-    TaskState::Rejected,
-    TaskState::AuthRequired,
-];
-
 fn context(name: &str) -> ContextId {
     ContextId::parse(name).unwrap()
 }
@@ -45,7 +33,7 @@ async fn walk<B: Backend>(world: &World<B>, query: &ListQuery) -> (Vec<TaskId>, 
     }
 }
 
-/// What brings a task into the `n`-th state of [`STATES`], a direct message being the first.
+/// What brings a task into the `n`-th state of [`TaskState::ALL`], a direct message being the first.
 fn into_state(n: usize) -> Vec<Input> {
     let then = |input| vec![claimed(worker("w")), input];
     match n {
@@ -105,7 +93,7 @@ pub async fn every_filter<B: Backend>() {
     all.retain(|snapshot| shown(snapshot) != TaskState::Unspecified);
     all.sort_by_key(|snapshot| std::cmp::Reverse((snapshot.task.status.at, snapshot.task.id)));
     assert_eq!(all.len(), 32);
-    let states: Vec<_> = std::iter::once(None).chain(STATES.map(Some)).collect();
+    let states: Vec<_> = std::iter::once(None).chain(TaskState::ALL.iter().copied().map(Some)).collect();
     let contexts = [None, Some(context("talk")), Some(context("work")), Some(context("unknown"))];
     let times: [Option<Timestamp>; 5] = [None, Some(at(-5)), Some(at(4)), Some(at(11)), Some(at(12))];
     for (state, context, since) in states
@@ -168,7 +156,7 @@ pub async fn others_are_invisible<B: Backend>() {
         op.by = By::Node;
         world.apply(op).await;
     }
-    for state in std::iter::once(None).chain(STATES.map(Some)) {
+    for state in std::iter::once(None).chain(TaskState::ALL.iter().copied().map(Some)) {
         for context in [None, Some(context("talk"))] {
             for since in [None, Some(at(0))] {
                 let query = ListQuery { context: context.clone(), state, since, ..everything() };
@@ -196,9 +184,9 @@ pub async fn everybodys_tasks<B: Backend>() {
     }
     let world = world.reopen().await;
     for wanted_agent in [None, Some("echo"), Some("other"), Some("nobody")] {
-        for state in std::iter::once(None).chain(STATES.map(Some)) {
+        for state in std::iter::once(None).chain(TaskState::ALL.iter().copied().map(Some)) {
             let matches = |n: &u8| {
-                let shown = STATES[usize::from(n % 5)];
+                let shown = TaskState::ALL[usize::from(n % 5)];
                 shown != TaskState::Unspecified
                     && state.is_none_or(|state| state == shown)
                     && wanted_agent.is_none_or(|name| name == ["echo", "other"][usize::from(n % 4 / 2)])
