@@ -20,7 +20,7 @@ use baton_wire::fault::{Fault, Kind};
 use baton_wire::operation::Operation;
 use http::{HeaderMap, Request};
 
-use crate::access::{Authenticator, DevGuard};
+use crate::access::{Authenticator, Caller, DevGuard};
 use crate::service::{Scope, Service};
 
 pub use gate::Gate;
@@ -40,8 +40,11 @@ impl Doors {
     }
 
     /// A place for one more stream of this caller, where the operation is one: taken before anything is written.
-    fn enter(&self, scope: &Scope, operation: Operation) -> Result<Option<Place>, Fault> {
-        let enter = || self.streams.enter(&scope.caller, &self.service.limits());
+    fn enter(&self, scope: &Scope, operation: Operation) -> Result<Option<(Caller, Place)>, Fault> {
+        let enter = || {
+            let place = self.streams.enter(&scope.caller, &self.service.limits())?;
+            Ok((scope.caller.clone(), place))
+        };
         operation.is_streaming().then(enter).transpose().map_err(|why| fault::of(why, None))
     }
 

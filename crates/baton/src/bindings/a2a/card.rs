@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::ident::AgentName;
+use baton_core::model::{AgentCard, AgentInterface};
 use baton_core::time::Timestamp;
 use baton_wire::fault::Fault;
 use baton_wire::response::encode;
@@ -36,13 +37,19 @@ pub const SERVED: [Served; 6] = [
     Served { binding: "GRPC", version: "0.3", address: Address::AuthorityOfDefault },
 ];
 
-/// The public card as it is sent, with the members of 0.3 where they are wanted: signed, where the node has a key for it.
+/// The public card as it is sent, with the members of 0.3 where they are wanted.
 pub fn public(service: &Service, agent: &Agent) -> Bytes {
+    let (card, interfaces) = signed(service, agent);
+    encode(&Card { card: &card, interfaces: &interfaces })
+}
+
+/// The public card and its interfaces of 0.3: signed, where the node has a key for it.
+pub fn signed(service: &Service, agent: &Agent) -> (AgentCard, Vec<AgentInterface>) {
     let manifest = service.manifest(agent);
     let (mut card, interfaces) = (manifest.card(Viewer::Anybody), manifest.legacy_interfaces());
     let unsigned = encode(&Card { card: &card, interfaces: &interfaces });
     card.signatures = service.signer.sign(&String::from_utf8_lossy(&unsigned));
-    if card.signatures.is_empty() { unsigned } else { encode(&Card { card: &card, interfaces: &interfaces }) }
+    (card, interfaces)
 }
 
 pub async fn of_default(State(doors): State<Doors>, request: Parts) -> Response {

@@ -77,10 +77,9 @@ async fn run(
     let place = doors.enter(scope, operation)?;
     let response = match call(&doors.service, scope, request, parameters).await? {
         Answer::Stream(follow) => {
-            let caller = place.map(|place| (scope.caller.clone(), place));
             let id = rpc.id.clone();
             let wrap = if version == Version::V0_3 { Wrap::JsonRpcV03(id) } else { Wrap::JsonRpc(id) };
-            sse::respond(&doors.service, *follow, wrap, caller)
+            sse::respond(&doors.service, *follow, wrap, place)
         }
         answer => {
             let headers = answer.headers();

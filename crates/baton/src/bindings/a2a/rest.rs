@@ -46,9 +46,8 @@ async fn run(doors: &Doors, agent: &str, request: Request<Body>, media: Media) -
     let place = doors.enter(&scope, request.operation())?;
     let response = match call(&doors.service, &scope, request, parameters).await? {
         Answer::Stream(follow) => {
-            let caller = place.map(|place| (scope.caller.clone(), place));
             let wrap = if version == Version::V0_3 { Wrap::BareV03 } else { Wrap::Bare };
-            sse::respond(&doors.service, *follow, wrap, caller)
+            sse::respond(&doors.service, *follow, wrap, place)
         }
         answer => {
             let headers = answer.headers();

@@ -14,16 +14,19 @@ use axum::body::Body;
 use axum::response::Response;
 use axum::routing::any;
 use baton_core::ident::AgentName;
-use baton_core::model::Violation;
+use baton_core::model::{StreamResponse, Violation};
 use baton_wire::fault::{Fault, Kind};
 use baton_wire::grpc::frame;
+use baton_wire::request::Call;
 use baton_wire::version::{A2A_VERSION, Version};
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 
+use super::super::stream::Open;
 use super::super::{Doors, body, fault};
+use super::call::{Answer, Parameters, call};
 use crate::access::Caller;
 use crate::service::{Error, Scope};
 pub use reply::refuse;
@@ -67,6 +70,50 @@ fn not_grpc(request: &Request<Body>) -> Option<Response> {
         headers.insert(ALLOW, HeaderValue::from_static("POST"));
     }
     Some(response)
+}
+
+/// Answers one call in the way of its service.
+async fn answer<F>(request: Request<Body>, run: impl FnOnce(Parts, Body) -> F) -> Response
+where
+    F: Future<Output = Result<Response, Fault>>,
+{
+    if let Some(response) = not_grpc(&request) {
+        return response;
+    }
+    let (parts, body) = request.into_parts();
+    match run(parts, body).await {
+        Ok(response) => response,
+        Err(fault) => reply::refuse(&fault),
+    }
+}
+
+/// How a version spells what it answers.
+struct Codec<E> {
+    version: Version,
+    item: fn(u64, &StreamResponse, bool) -> Bytes,
+    encode: E,
+}
+
+/// Does what was asked, and spells what came of it.
+async fn serve<E>(
+    doors: &Doors,
+    scope: &Scope,
+    headers: &HeaderMap,
+    request: Call,
+    codec: Codec<E>,
+) -> Result<Response, Fault>
+where
+    E: FnOnce(&Answer) -> Bytes,
+{
+    let mut parameters = Parameters::read(headers, scope, codec.version)?;
+    parameters.wait = wait(headers);
+    let activated = parameters.activated.clone();
+    let place = doors.enter(scope, request.operation())?;
+    let response = match call(&doors.service, scope, request, parameters).await? {
+        Answer::Stream(follow) => reply::streamed(Open::new(&doors.service, *follow, place), codec.item),
+        answer => reply::whole((codec.encode)(&answer)),
+    };
+    Ok(activated.echo(response))
 }
 
 /// Who calls, and that the request is in a version and an encoding that this service speaks. Nothing is read before.

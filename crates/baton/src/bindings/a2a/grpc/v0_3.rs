@@ -10,14 +10,15 @@ use baton_wire::grpc::{frame, v0_3};
 use baton_wire::operation::Operation;
 use baton_wire::version::Version;
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderMap, Request};
 
-use super::super::call::{Answer, Parameters, call};
-use super::{admit, message, not_grpc, reply, scope, wait};
-use crate::bindings::stream::Open;
+use super::super::call::Answer;
+use super::super::card;
+use super::{Codec, admit, answer, message, reply, scope, serve};
 use crate::bindings::{Doors, fault};
 use crate::service::Error;
-use crate::service::manifest::{ExtendedCard, Viewer};
+use crate::service::manifest::ExtendedCard;
 
 /// Which agent is meant; the default agent where it is absent.
 const AGENT: &str = "a2a-agent";
@@ -28,40 +29,25 @@ pub async fn v0_3(
     Path(method): Path<String>,
     request: Request<Body>,
 ) -> Response {
-    if let Some(response) = not_grpc(&request) {
-        return response;
-    }
-    match run(&doors, &method, request).await {
-        Ok(response) => response,
-        Err(fault) => reply::refuse(&fault),
-    }
+    answer(request, async |parts, body| run(&doors, &method, parts, body).await).await
 }
 
-async fn run(doors: &Doors, method: &str, request: Request<Body>) -> Result<Response, Fault> {
-    let (parts, body) = request.into_parts();
+async fn run(doors: &Doors, method: &str, parts: Parts, body: Body) -> Result<Response, Fault> {
     let caller = admit(doors, &parts, Version::V0_3).await?;
     let operation = v0_3::operation(method).ok_or(Kind::MethodNotFound)?;
     let request = v0_3::read(operation, message(doors, &parts, body).await?)?;
     let scope = scope(doors, agent(&parts.headers)?, caller)?;
+    let agent = &scope.agent.settings;
     // GetAgentCard of 0.3 is for either card: where there is no extended one, it is the public one.
-    let manifest = doors.service.manifest(&scope.agent.settings);
-    if operation == Operation::GetExtendedAgentCard && manifest.capabilities.extended_card != ExtendedCard::On
+    if operation == Operation::GetExtendedAgentCard
+        && doors.service.manifest(agent).capabilities.extended_card != ExtendedCard::On
     {
-        let card = manifest.card(Viewer::Anybody);
-        return Ok(reply::whole(frame::write(&v0_3::card(&card, &manifest.legacy_interfaces()))));
+        let (card, interfaces) = card::signed(&doors.service, agent);
+        return Ok(reply::whole(frame::write(&v0_3::card(&card, &interfaces))));
     }
-    let mut parameters = Parameters::read(&parts.headers, &scope, Version::V0_3)?;
-    parameters.wait = wait(&parts.headers);
-    let activated = parameters.activated.clone();
-    let place = doors.enter(&scope, operation)?;
-    let response = match call(&doors.service, &scope, request, parameters).await? {
-        Answer::Stream(follow) => {
-            let caller = place.map(|place| (scope.caller.clone(), place));
-            reply::streamed(Open::new(&doors.service, *follow, caller), item)
-        }
-        answer => reply::whole(encode(&answer, &manifest.legacy_interfaces())),
-    };
-    Ok(activated.echo(response))
+    let legacy = || doors.service.manifest(agent).legacy_interfaces();
+    let codec = Codec { version: Version::V0_3, item, encode: |answer: &Answer| encode(answer, legacy) };
+    serve(doors, &scope, &parts.headers, request, codec).await
 }
 
 fn agent(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
@@ -74,13 +60,13 @@ fn item(event: u64, item: &StreamResponse, until_input: bool) -> Bytes {
 }
 
 /// An answer that is not a stream. Pages of tasks are unknown to this version, and nothing here asks for one.
-fn encode(answer: &Answer, legacy: &[AgentInterface]) -> Bytes {
+fn encode(answer: &Answer, legacy: impl FnOnce() -> Vec<AgentInterface>) -> Bytes {
     match answer {
         Answer::Sent(sent) => frame::write(&v0_3::sent(sent)),
         Answer::Task(task) => frame::write(&v0_3::task(task)),
         Answer::PushConfig(config) => frame::write(&v0_3::config(config)),
         Answer::PushConfigs(page) => frame::write(&v0_3::configs(page)),
-        Answer::ExtendedCard(card) => frame::write(&v0_3::card(card, legacy)),
+        Answer::ExtendedCard(card) => frame::write(&v0_3::card(card, &legacy())),
         Answer::Deleted | Answer::Page(_) | Answer::Stream(_) => frame::write(&()),
     }
 }

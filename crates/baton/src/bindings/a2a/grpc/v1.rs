@@ -10,41 +10,24 @@ use baton_wire::grpc::v1::{self, pb};
 use baton_wire::version::Version;
 use bytes::Bytes;
 use http::Request;
+use http::request::Parts;
 
-use super::super::call::{Answer, Parameters, call};
-use super::{admit, message, not_grpc, reply, scope, wait};
+use super::super::call::Answer;
+use super::{Codec, admit, answer, message, scope, serve};
 use crate::bindings::Doors;
-use crate::bindings::stream::Open;
 
 /// Answers one call of a method.
 pub async fn v1(State(doors): State<Doors>, Path(method): Path<String>, request: Request<Body>) -> Response {
-    if let Some(response) = not_grpc(&request) {
-        return response;
-    }
-    match run(&doors, &method, request).await {
-        Ok(response) => response,
-        Err(fault) => reply::refuse(&fault),
-    }
+    answer(request, async |parts, body| run(&doors, &method, parts, body).await).await
 }
 
-async fn run(doors: &Doors, method: &str, request: Request<Body>) -> Result<Response, Fault> {
-    let (parts, body) = request.into_parts();
+async fn run(doors: &Doors, method: &str, parts: Parts, body: Body) -> Result<Response, Fault> {
     let caller = admit(doors, &parts, Version::V1_0).await?;
     let operation = v1::operation(method).ok_or(Kind::MethodNotFound)?;
     let request = v1::read(operation, message(doors, &parts, body).await?)?;
     let scope = scope(doors, request.tenant(), caller)?;
-    let mut parameters = Parameters::read(&parts.headers, &scope, Version::V1_0)?;
-    parameters.wait = wait(&parts.headers);
-    let activated = parameters.activated.clone();
-    let place = doors.enter(&scope, operation)?;
-    let response = match call(&doors.service, &scope, request, parameters).await? {
-        Answer::Stream(follow) => {
-            let caller = place.map(|place| (scope.caller.clone(), place));
-            reply::streamed(Open::new(&doors.service, *follow, caller), item)
-        }
-        answer => reply::whole(encode(&answer)),
-    };
-    Ok(activated.echo(response))
+    let codec = Codec { version: Version::V1_0, item, encode };
+    serve(doors, &scope, &parts.headers, request, codec).await
 }
 
 fn item(event: u64, item: &StreamResponse, _: bool) -> Bytes {
