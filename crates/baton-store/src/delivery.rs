@@ -162,8 +162,8 @@ pub trait Delivery: Send + Sync + 'static {
     /// where the configuration is gone, replaced or ended.
     async fn settle(&self, settle: Settle) -> Result<Option<State>, Error>;
 
-    /// Has what is owed tried again, whatever was given up.
-    async fn replay(&self, task: TaskId, id: &str, now: Timestamp) -> Result<PushConfig, Error>;
+    /// Has what is owed tried again, whatever was given up. `by`: who says so, for the audit, and when.
+    async fn replay(&self, task: TaskId, id: &str, by: (&str, Timestamp)) -> Result<PushConfig, Error>;
 
     /// Everybody's configurations.
     async fn list_deliveries(&self, query: DeliveriesQuery) -> Result<Vec<PushConfig>, Error>;

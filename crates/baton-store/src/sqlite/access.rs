@@ -118,7 +118,7 @@ pub fn revoke(
     Ok(grant)
 }
 
-fn audit(db: &Connection, now: Timestamp, actor: &str, action: &str, target: &str) -> Result<(), Error> {
+pub fn audit(db: &Connection, now: Timestamp, actor: &str, action: &str, target: &str) -> Result<(), Error> {
     let detail: Option<&str> = None;
     db.prepare_cached(INSERT_AUDIT)?.execute(params![now.as_millis(), actor, action, target, detail])?;
     Ok(())

@@ -1,6 +1,6 @@
 //! One operation inside a group's transaction: load, step, write. What it changes is kept aside until the commit.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use baton_core::delivery::is_told;
@@ -36,6 +36,8 @@ pub struct Group<'a> {
     scopes: HashMap<(AgentName, Owner), i64>,
     counts: HashMap<(i64, TaskState), i64>,
     commits: Vec<Committed>,
+    /// Grants that this transaction revoked.
+    revoked: HashSet<Box<str>>,
     /// New tasks and events whose rows are still to be written: all at once, as late as can be.
     created: Vec<Created>,
     events: Vec<Change>,
@@ -81,6 +83,7 @@ impl<'a> Group<'a> {
             scopes: HashMap::new(),
             counts: HashMap::new(),
             commits: Vec::new(),
+            revoked: HashSet::new(),
             created: Vec::new(),
             events: Vec::new(),
         }
@@ -124,8 +127,8 @@ impl<'a> Group<'a> {
         self.check_grant(&op.by)?;
         // A new task's id is new: the table says so itself, when the row is written.
         let is_new = op.create.is_some() && !op.repeat;
-        let known = if is_new { self.recall(op.task) } else { self.lookup(op.task)? };
-        match (op.create.as_ref().zip(prepared), known) {
+        let kept = if is_new { self.recall(op.task) } else { self.lookup(op.task)? };
+        match (op.create.as_ref().zip(prepared), kept) {
             (Some(_), Some(kept)) => self.repeated(op, kept),
             (Some((new, prepared)), None) => self.create(op, new, prepared),
             (None, Some(kept)) if op.by.sees(kept.known.task()) => {
@@ -215,7 +218,7 @@ impl<'a> Group<'a> {
         self.created.push(Created { key, scope, known: known.clone() });
         let row = Change { task: key, op: op.id, events: steps.events.clone(), text: Arc::clone(text) };
         self.events.push(row);
-        let applied = self.note(Kept { key, known }, scope, None, steps.clone());
+        let applied = self.note(Kept { key, known }, None, steps.clone())?;
         // What came of this operation is owed already: all but the submission.
         self.owe(op, 1)?;
         Ok(applied)
@@ -249,8 +252,7 @@ impl<'a> Group<'a> {
             let text = Arc::new(log::spell(&steps.events));
             self.events.push(Change { task: key, op: op.id, events: steps.events.clone(), text });
         }
-        let scope = self.scope(&before.agent, &before.owner)?;
-        let applied = self.note(Kept { key, known }, scope, Some(before.state.shown()), steps);
+        let applied = self.note(Kept { key, known }, Some(before.state.shown()), steps)?;
         self.owe(op, before.seq)?;
         Ok(applied)
     }
@@ -271,19 +273,21 @@ impl<'a> Group<'a> {
     }
 
     /// What is to be known after the commit, and the counts. `old` is what clients saw before.
-    fn note(&mut self, kept: Kept, scope: i64, old: Option<TaskState>, steps: Steps) -> Applied {
+    fn note(&mut self, kept: Kept, old: Option<TaskState>, steps: Steps) -> Result<Applied, Error> {
         let Steps { events, nudges } = steps;
         let Kept { key, known } = kept;
-        let new = known.task().state.shown();
+        let task = known.task();
+        let new = task.state.shown();
         if old != Some(new) {
+            let scope = self.scope(&task.agent, &task.owner)?;
             *self.counts.entry((scope, new)).or_default() += 1;
             if let Some(old) = old {
                 *self.counts.entry((scope, old)).or_default() -= 1;
             }
         }
-        self.changed.insert(known.task().id, Kept { key, known: whole_or_head(known.clone()) });
+        self.changed.insert(task.id, Kept { key, known: whole_or_head(known.clone()) });
         self.commits.push(Committed { known: known.clone(), events: events.clone(), nudges, owed: false });
-        Applied { known, events, repeated: false }
+        Ok(Applied { known, events, repeated: false })
     }
 
     /// The task, where it is in memory.
@@ -313,9 +317,15 @@ impl<'a> Group<'a> {
         Ok(log::was_applied(self.db, task, op.id.as_bytes())?)
     }
 
+    /// A grant was revoked in this transaction: whatever comes after it in the group is refused.
+    pub fn revoke(&mut self, grant: &str) {
+        self.revoked.insert(grant.into());
+    }
+
     pub fn check_grant(&self, by: &By) -> Result<(), Error> {
+        let usable = |grant: &str| !self.revoked.contains(grant) && self.grants.is_usable(grant);
         match by {
-            By::Owner(_, owner) if !self.grants.is_usable(&owner.grant) => Err(Error::GrantInactive),
+            By::Owner(_, owner) if !usable(&owner.grant) => Err(Error::GrantInactive),
             By::Owner(..) | By::Node => Ok(()),
         }
     }

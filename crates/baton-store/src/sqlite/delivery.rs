@@ -203,8 +203,14 @@ impl Delivery for Sqlite {
         }
     }
 
-    async fn replay(&self, task: TaskId, id: &str, now: Timestamp) -> Result<PushConfig, Error> {
-        match self.push(PushWrite::Replay { task, id: id.to_owned(), now }).await? {
+    async fn replay(
+        &self,
+        task: TaskId,
+        id: &str,
+        (actor, now): (&str, Timestamp),
+    ) -> Result<PushConfig, Error> {
+        let (id, actor) = (id.to_owned(), actor.to_owned());
+        match self.push(PushWrite::Replay { task, id, actor, now }).await? {
             PushAnswer::Config(config) => Ok(*config),
             answer => other(answer),
         }

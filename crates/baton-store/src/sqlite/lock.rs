@@ -35,7 +35,7 @@ impl Lock {
             .mode(0o600)
             .open(folder.join("baton.lock"))
             .map_err(in_folder)?;
-        if let Err(why) = patiently(&file) {
+        if let Err(why) = patiently(&file, std::thread::sleep) {
             if why != Errno::WOULDBLOCK {
                 return Err(in_folder(why.into()));
             }
@@ -50,12 +50,13 @@ impl Lock {
     }
 }
 
-fn patiently(file: &File) -> Result<(), Errno> {
+/// Takes the lock, with a pause after each try that finds it held.
+pub(super) fn patiently(file: &File, mut pause: impl FnMut(Duration)) -> Result<(), Errno> {
     let mut left = PATIENCE;
     loop {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) if !left.is_zero() => {
-                std::thread::sleep(PAUSE);
+                pause(PAUSE);
                 left = left.saturating_sub(PAUSE);
             }
             result => return result,

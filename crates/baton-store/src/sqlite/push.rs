@@ -10,6 +10,7 @@ use baton_core::task::{Refusal, Task};
 use baton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::access::audit;
 use super::apply::Group;
 use super::delivery::{CONFIG, config, state_columns};
 use super::hot::Kept;
@@ -85,7 +86,7 @@ pub enum PushWrite {
     Put { by: By, task: TaskId, new: NewPush, now: Timestamp },
     Delete { by: By, task: TaskId, id: String },
     Settle(Settle),
-    Replay { task: TaskId, id: String, now: Timestamp },
+    Replay { task: TaskId, id: String, actor: String, now: Timestamp },
 }
 
 /// What it answers.
@@ -116,10 +117,11 @@ impl Group<'_> {
                 Ok(PushAnswer::Deleted(deleted > 0))
             }
             PushWrite::Settle(settle) => self.settle(settle).map(PushAnswer::Settled),
-            PushWrite::Replay { task, id, now } => {
+            PushWrite::Replay { task, id, actor, now } => {
                 let mut config = self.stored(*task, id)?;
                 config.state = step(config.state, Input::Replayed, *now);
                 update(self.db, &config)?;
+                audit(self.db, *now, actor, "delivery.replay", &format!("{task}/{id}"))?;
                 Ok(PushAnswer::Config(Box::new(config)))
             }
         }

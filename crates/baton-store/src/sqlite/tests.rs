@@ -193,3 +193,27 @@ async fn a_full_disk() {
     assert!(!roomy.apply(Op { repeat: true, ..change }).await.unwrap().repeated);
     assert_eq!(total(&roomy).await.total, 40);
 }
+
+/// As by a process that a node was just starting when it was killed.
+#[test]
+fn a_lock_that_is_held_for_a_moment_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("baton.lock");
+    let open = || std::fs::File::options().create(true).append(true).open(&path).unwrap();
+    let (file, mut holder) = (open(), Some(open()));
+    rustix::fs::flock(holder.as_ref().unwrap(), rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let mut pauses = 0;
+    lock::patiently(&file, |_| {
+        pauses += 1;
+        if pauses == 3 {
+            holder = None;
+        }
+    })
+    .unwrap();
+    assert_eq!(pauses, 3);
+    // One that stays held is given up.
+    let other = open();
+    let mut waited = std::time::Duration::ZERO;
+    let gave_up = lock::patiently(&other, |pause| waited += pause).unwrap_err();
+    assert_eq!((gave_up, waited), (rustix::io::Errno::WOULDBLOCK, std::time::Duration::from_secs(1)));
+}

@@ -231,13 +231,11 @@ fn commit(connection: &Connection, group: &[Write], shared: &mut Shared) -> Resu
             Write::CreateGrant(new, _) => {
                 Outcome::Grant(or_fail(access::create(connection, new, &mut grants))?)
             }
-            Write::RevokeGrant { id, actor, now, .. } => Outcome::Grant(or_fail(access::revoke(
-                connection,
-                running.grants,
-                id,
-                (actor, *now),
-                &mut grants,
-            ))?),
+            Write::RevokeGrant { id, actor, now, .. } => {
+                running.revoke(id);
+                let by = (&**actor, *now);
+                Outcome::Grant(or_fail(access::revoke(connection, running.grants, id, by, &mut grants))?)
+            }
             Write::PruneEvents { tasks, .. } => {
                 Outcome::Pruned(or_fail(super::tasks::prune(connection, tasks))?)
             }

@@ -3,15 +3,16 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use baton_core::task::Input;
+use baton_core::delivery::{End, State as DeliveryState};
+use baton_core::task::{Input, New};
 use baton_store::sqlite::Sqlite;
-use baton_store::{Access, Committed, Error, Observer, OpenError, Tasks};
+use baton_store::{Access, By, Committed, Delivery, Error, Observer, OpenError, Tasks};
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::task::{JoinSet, yield_now};
 
+use crate::conformance::push::hook;
 use crate::conformance::script::*;
 use crate::conformance::world::{Heard, World, claim};
 use crate::conformance::{Backend, suite};
@@ -76,20 +77,6 @@ async fn one_store_per_folder() {
     drop(clone);
     let third = open(folder.path()).unwrap();
     assert_eq!(third.events(task(1), 0, 9).await.unwrap().len(), 1);
-}
-
-/// As by a process that a node was just starting when it was killed.
-#[test]
-fn a_lock_that_is_held_for_a_moment_is_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = std::fs::File::create(folder.path().join("baton.lock")).unwrap();
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    let holder = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(100));
-        drop(file);
-    });
-    open(folder.path()).unwrap();
-    holder.join().unwrap();
 }
 
 /// Nobody waits for the answers, and nobody closed the store: the folder is still free only when all is written.
@@ -455,4 +442,57 @@ async fn a_token_is_kept_as_its_digest() {
         .unwrap();
     let row = |actor: &str, action: &str| (actor.to_owned(), action.to_owned(), "g1".to_owned());
     assert_eq!(rows, [row("operator", "grant.create"), row("ann", "grant.revoke")]);
+}
+
+/// What is queued behind a revocation is refused, also where both are one commit.
+#[tokio::test]
+async fn nothing_comes_after_a_revocation_in_its_group() {
+    let world = World::<Folder>::new().await;
+    let folder = world.backend().0.path().to_path_buf();
+    let new_grant = baton_store::NewGrant {
+        id: "g1".into(),
+        label: "for g1".into(),
+        agents: vec![agent("echo")],
+        verbs: baton_store::Verb::ALL.to_vec(),
+        credential: baton_store::NewCredential { digest: [7; 32], hint: "bt_abc".into() },
+        actor: "operator".into(),
+        now: at(0),
+    };
+    world.store.create_grant(new_grant).await.unwrap();
+    let owner = baton_core::ident::Owner::new("g1", "");
+    let by = By::Owner(agent("echo"), owner.clone());
+    let made = New { owner, ..new(1) };
+    world.store.apply(baton_store::Op { by: by.clone(), ..create(made, at(0)) }).await.unwrap();
+    let before = world.store.status().await.unwrap();
+    let blocked = Blocked::new(&folder);
+    let put = |id: &str| world.store.put_push_config(&by, task(1), hook(id), at(1));
+    let (first, revoked, second, ()) =
+        tokio::join!(put("before"), world.store.revoke_grant("g1", "operator", at(1)), put("after"), async {
+            yield_now().await;
+            yield_now().await;
+            blocked.release();
+        });
+    assert!(first.is_ok() && revoked.is_ok(), "{first:?} {revoked:?}");
+    assert!(matches!(second, Err(Error::GrantInactive)), "{second:?}");
+    let after = world.store.status().await.unwrap();
+    assert!(after.commits - before.commits <= 2, "{} commits", after.commits - before.commits);
+    let ended = world.store.find_push_config(task(1), "before").await.unwrap().unwrap();
+    assert_eq!(ended.state, DeliveryState::Ended(End::Revoked));
+    assert_eq!(world.store.find_push_config(task(1), "after").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_replay_is_audited() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).unwrap();
+    store.apply(create(new(1), at(0))).await.unwrap();
+    store.put_push_config(&by_owner(), task(1), hook("a"), at(0)).await.unwrap();
+    store.replay(task(1), "a", ("ann", at(5))).await.unwrap();
+    let row: (i64, String, String, String) = beside(folder.path())
+        .query_row("SELECT at, actor, action, target FROM audit", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })
+        .unwrap();
+    let target = format!("{}/a", task(1));
+    assert_eq!(row, (at(5).as_millis(), "ann".into(), "delivery.replay".into(), target));
 }

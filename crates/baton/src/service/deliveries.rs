@@ -61,9 +61,9 @@ impl Service {
     }
 
     /// Tries again what is owed, whatever was given up.
-    pub async fn replay_delivery(&self, task: &str, id: &str) -> Result<PushConfig, Error> {
+    pub async fn replay_delivery(&self, task: &str, id: &str, actor: &str) -> Result<PushConfig, Error> {
         let task = parse_id(task)?;
-        let config = self.store.replay(task, id, self.now()).await?;
+        let config = self.store.replay(task, id, (actor, self.now())).await?;
         if config.state == State::Ended(End::Revoked) {
             return Err(Error::Unsupported("its grant is revoked: nothing more is sent for it"));
         }

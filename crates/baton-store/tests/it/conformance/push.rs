@@ -186,10 +186,10 @@ pub async fn failures_suspend_and_a_replay_begins_again<B: Backend>() {
         (State::Suspended, 2, u64::from(WEBHOOK_ATTEMPTS))
     );
     assert_eq!(owed(&world, i64::from(i32::MAX)).await.len(), 0);
-    let replayed = world.store.replay(task(1), "a", at(9)).await.unwrap();
+    let replayed = world.store.replay(task(1), "a", ("operator", at(9))).await.unwrap();
     assert_eq!(replayed.state, State::Active { failures: 0, due_at: Some(at(9)) });
     assert_eq!(owed(&world, 9).await[0].events[0].seq, 3);
-    assert!(matches!(world.store.replay(task(1), "b", at(9)).await, Err(Error::NotFound)));
+    assert!(matches!(world.store.replay(task(1), "b", ("operator", at(9))).await, Err(Error::NotFound)));
 }
 
 pub async fn gone_is_the_end_of_one<B: Backend>() {
@@ -281,7 +281,10 @@ pub async fn a_revoked_grant_ends_its_own<B: Backend>() {
     world.change(task(1), vec![Input::GrantRevoked], at(2)).await;
     assert_eq!(find(&world, 1, "a").await.state, State::Ended(End::Revoked));
     assert_eq!(world.store.settle(settle(&under_way.config, 2, TAKEN, 3)).await.unwrap(), None);
-    assert_eq!(world.store.replay(task(1), "a", at(4)).await.unwrap().state, State::Ended(End::Revoked));
+    assert_eq!(
+        world.store.replay(task(1), "a", ("operator", at(4))).await.unwrap().state,
+        State::Ended(End::Revoked)
+    );
     assert_eq!(owed(&world, 1_000).await.len(), 0);
     assert_eq!(find(&world, 2, "a").await.state, idle());
     let by = By::Owner(agent("echo"), Owner::new("g1", ""));

@@ -10,7 +10,7 @@ use http::request::Parts;
 use serde::{Deserialize, Serialize};
 
 use super::super::Doors;
-use super::answer;
+use super::{ACTOR, answer};
 use crate::service::Error;
 use crate::service::deliveries::ListDeliveries;
 
@@ -158,7 +158,7 @@ pub async fn replay(
 ) -> Response {
     let replayed = async {
         doors.gate.operator(&request)?;
-        Ok(Shown::of(&doors.service.replay_delivery(&task, &id).await?))
+        Ok(Shown::of(&doors.service.replay_delivery(&task, &id, ACTOR).await?))
     };
     answer(replayed.await, Some(&task))
 }
