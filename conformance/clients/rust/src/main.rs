@@ -11,6 +11,7 @@ use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
 /// Far more than any check takes: only what hangs is ended by it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -258,6 +259,7 @@ async fn the_extended_card(face: &Face) -> Outcome {
 struct Hook {
     url: String,
     posts: Arc<Mutex<Vec<String>>>,
+    more: Arc<Notify>,
 }
 
 impl Hook {
@@ -265,10 +267,11 @@ impl Hook {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}/hook", listener.local_addr()?);
         let posts = Arc::new(Mutex::new(Vec::new()));
-        let all = Arc::clone(&posts);
+        let more = Arc::new(Notify::new());
+        let told = (Arc::clone(&posts), Arc::clone(&more));
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
-                let all = Arc::clone(&all);
+                let (all, more) = told.clone();
                 tokio::spawn(async move {
                     let (mut post, mut chunk) = (Vec::new(), [0; 4096]);
                     while let Ok(read @ 1..) = stream.read(&mut chunk).await {
@@ -278,22 +281,28 @@ impl Hook {
                         }
                     }
                     all.lock().expect("nobody panics with it").push(String::from_utf8_lossy(&post).into_owned());
+                    more.notify_waiters();
                     let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
                     let _ = stream.write_all(answer).await;
                 });
             }
         });
-        Ok(Self { url, posts })
+        Ok(Self { url, posts, more })
     }
 
     async fn until(&self, holds: impl Fn(&str) -> bool) -> Outcome {
-        for _ in 0..PATIENCE.as_secs() * 20 {
-            if self.posts.lock().expect("nobody panics with it").iter().any(|post| holds(post)) {
-                return Ok(());
+        let found = async {
+            loop {
+                // Told of everything that comes after the look.
+                let more = self.more.notified();
+                if self.posts.lock().expect("nobody panics with it").iter().any(|post| holds(post)) {
+                    return;
+                }
+                more.await;
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        Err(format!("no such notification among {:?}", self.posts.lock()))
+        };
+        let found = tokio::time::timeout(PATIENCE, found).await;
+        found.map_err(|_| format!("no such notification among {:?}", self.posts.lock()))
     }
 }
 

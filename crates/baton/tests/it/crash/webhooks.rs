@@ -1,7 +1,6 @@
 //! The node dies between a receiver's answer and the commit that would say so.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -9,14 +8,22 @@ use baton::crash;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::process::Command;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::node::{PATIENCE, Place, Starting};
 use super::trial::was_killed;
 
-type Got = Arc<Mutex<Vec<(String, String)>>>;
+/// What was taken: the id and the sequence number of each, and a signal with each.
+#[derive(Default)]
+struct Taken {
+    got: Mutex<Vec<(String, String)>>,
+    more: Notify,
+}
 
-/// A receiver that takes everything: the id and the sequence number of each.
+type Got = Arc<Taken>;
+
+/// A receiver that takes everything.
 async fn receiver() -> (String, Got) {
     let got = Got::default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -28,7 +35,8 @@ async fn receiver() -> (String, Got) {
 
 async fn take(State(got): State<Got>, request: Request) {
     let of = |name: &str| request.headers()[name].to_str().unwrap().to_owned();
-    got.lock().unwrap().push((of("webhook-id"), of("baton-event-sequence")));
+    got.got.lock().unwrap().push((of("webhook-id"), of("baton-event-sequence")));
+    got.more.notify_one();
 }
 
 /// A proxy in the environment is nobody's way out; nothing listens there.
@@ -56,17 +64,17 @@ async fn what_was_not_settled_is_sent_again_under_the_same_id() {
         // Its answer may be lost with the node: what counts is what was owed.
         let _ = node.client().rpc("echo", "SendMessage", &params, None).await;
         was_killed(node.ended().await);
-        let before = got.lock().unwrap().clone();
+        let before = got.got.lock().unwrap().clone();
         assert_eq!(before.len(), passing);
 
         let node = Starting::new(command(&place)).ready().await.unwrap();
         let all = async {
-            while got.lock().unwrap().len() < 4 {
-                tokio::time::sleep(Duration::from_millis(5)).await;
+            while got.got.lock().unwrap().len() < 4 {
+                got.more.notified().await;
             }
         };
         timeout(PATIENCE, all).await.expect("the rest comes after the restart");
-        let all = got.lock().unwrap().clone();
+        let all = got.got.lock().unwrap().clone();
         let sequence: Vec<_> = all.iter().map(|(_, seq)| seq.as_str()).collect();
         let (told, again) = sequence.split_at(passing);
         assert_eq!(told, &["2", "3", "4"][..passing]);
