@@ -1,5 +1,7 @@
 //! `[limits]`: the limits of DESIGN §10 that a file may change.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -22,8 +24,11 @@ const BODY_MIN: u64 = 1024;
 /// Largest body limit: a body is held in memory as a whole.
 const BODY_MAX: u64 = 256 * 1024 * 1024;
 
-/// Longest wait of a blocking send, in seconds: a day is longer than any proxy keeps a silent connection.
-const SEND_WAIT_MAX: u64 = 24 * 60 * 60;
+/// Shortest wait of a blocking send: below it hardly any task settles in time, and clients would have to ask again for all.
+const SEND_WAIT_MIN: Duration = Duration::from_millis(100);
+
+/// Longest wait of a blocking send: a day is longer than any proxy keeps a silent connection.
+const SEND_WAIT_MAX: Duration = Duration::from_hours(24);
 
 impl Limits {
     pub(super) fn resolve(self) -> Result<settings::Limits, Problem> {
@@ -50,8 +55,8 @@ impl Limits {
         }
         if let Some(wait) = self.send_wait {
             let Span(span) = *wait.get_ref();
-            if !(1..=SEND_WAIT_MAX).contains(&span.as_secs()) {
-                return Err(Problem::at(wait.span(), "`send_wait` is a duration from \"1s\" to \"24h\""));
+            if !(SEND_WAIT_MIN..=SEND_WAIT_MAX).contains(&span) {
+                return Err(Problem::at(wait.span(), "`send_wait` is a duration from \"100ms\" to \"24h\""));
             }
             limits.send_wait = span;
         }

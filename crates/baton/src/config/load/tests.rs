@@ -1,6 +1,7 @@
 //! Tables of what may be written: what it resolves to, or what is said about it.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use baton_core::ident::AgentName;
 use tempfile::TempDir;
@@ -68,7 +69,8 @@ const MISTAKES: &[&str] = &[
     "[limits]\nbody = \"1B\"",
     "[limits]\nstreams_per_grant = 0",
     "[limits]\nsend_wait = 600",
-    "[limits]\nsend_wait = \"2d\"",
+    "[limits]\nsend_wait = \"99ms\"",
+    "[limits]\nsend_wait = \"24h 1ms\"",
     "[agents.Bad_Name]\nrunner = { kind = \"echo\" }",
     "[agents.tasks]\nrunner = { kind = \"echo\" }",
     "[agents.a]\ndescription = \"x\"",
@@ -124,6 +126,15 @@ fn every_mistake_says_where_it_is_and_what_to_do() {
         writeln!(said, "{text}\n    -> {why}\n").unwrap();
     }
     insta::assert_snapshot!(said);
+}
+
+#[test]
+fn limits_reach_to_their_edges() {
+    for (said, millis) in [("100ms", 100), ("50s", 50_000), ("24h", 86_400_000)] {
+        let text = format!("[limits]\nsend_wait = \"{said}\"\n");
+        let settings = load_text(&text, flags(&[], &["helper=cat"])).unwrap();
+        assert_eq!(settings.limits.send_wait, Duration::from_millis(millis), "{said}");
+    }
 }
 
 #[test]
