@@ -121,7 +121,7 @@ check('files_and_data_come_back', async (face) => {
     ['text', 'echo'],
     ['bytes', raw, 'application/octet-stream'],
     ['uri', 'https://example.com/a.txt', 'text/plain'],
-    ['data', { list: [1, 2.5, null], deep: { true: true } }],
+    ['data', { list: [1, 2.5, ...(face.can('null') ? [null] : [])], deep: { true: true } }],
   ];
   same((await face.send('', { parts })).parts, parts);
 });

@@ -46,6 +46,8 @@ function fromEvent(event) {
   }
 }
 
+const REASONS = { UNSUPPORTED_OPERATION: 'UnsupportedOperation' };
+
 const KINDS = { '-32001': 'TaskNotFound', '-32002': 'TaskNotCancelable', '-32004': 'UnsupportedOperation' };
 
 class Face {
@@ -54,14 +56,21 @@ class Face {
   }
 
   can(what) {
+    // Over gRPC the library writes a null within data as a number that it is not, and fails before anything is sent.
+    if (what === 'null') return this.binding !== 'GRPC';
     return what !== 'list' && !this.without.includes(what);
   }
 
-  /** The library throws a class for each kind, or the error of JSON-RPC, directly or as the cause. */
+  /**
+   * The library throws a class for each kind, or the error of JSON-RPC, directly or as the cause. Over gRPC it has no class for
+   * FAILED_PRECONDITION but where a task is cancelled: the kind is the reason in the details that its cause carries.
+   */
   error(why) {
     const named = [why, why?.cause].map((error) => error?.constructor?.name ?? '');
     const kind = Object.values(KINDS).find((known) => named.some((name) => name.startsWith(known)));
-    return kind ?? KINDS[String(why?.errorResponse?.error?.code ?? why?.cause?.errorResponse?.error?.code)];
+    const details = why?.cause?.metadata?.get?.('grpc-status-details-bin')?.[0]?.toString('latin1') ?? '';
+    const reason = Object.keys(REASONS).find((known) => details.includes(known));
+    return kind ?? REASONS[reason] ?? KINDS[String(why?.errorResponse?.error?.code ?? why?.cause?.errorResponse?.error?.code)];
   }
 
   params(text, { task, context, blocking, parts, push } = {}) {
@@ -128,10 +137,10 @@ class Face {
 }
 
 await main(async (url, binding) => {
-  const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-    transports: [new GrpcTransportFactory()],
-    preferredTransports: [binding],
-  });
+  // No other transport, so that none takes the place of this one.
+  const all = [...ClientFactoryOptions.default.transports, new GrpcTransportFactory()];
+  const transports = all.filter(({ protocolName }) => protocolName === binding);
+  const options = { ...ClientFactoryOptions.default, transports };
   // The library finds a card only below a URL that ends with a slash.
   return new Face(await new ClientFactory(options).createFromUrl(`${url}/`));
 });

@@ -149,10 +149,10 @@ class Face {
 }
 
 await main(async (url, binding) => {
-  const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-    transports: [new GrpcTransportFactory()],
-    preferredTransports: [binding],
-  });
+  // No other transport, so that none takes the place of this one.
+  const all = [...ClientFactoryOptions.default.transports, new GrpcTransportFactory()];
+  const transports = all.filter(({ protocolName }) => protocolName === binding);
+  const options = { ...ClientFactoryOptions.default, transports };
   // The library finds a card only below a URL that ends with a slash.
   return new Face(await new ClientFactory(options).createFromUrl(`${url}/`));
 });

@@ -7,6 +7,7 @@ use std::time::Duration;
 use a2a::*;
 use a2a_client::agent_card::AgentCardResolver;
 use a2a_client::{A2AClient, A2AClientFactory, Transport};
+use a2a_grpc::GrpcTransportFactory;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -185,6 +186,14 @@ async fn a_subscriber_sees_the_rest(face: &Face) -> Outcome {
     same(lines.iter().any(|line| line == "artifact go on"), true)
 }
 
+async fn cancelling_is_told_to_a_subscriber(face: &Face) -> Outcome {
+    let task = face.hand_in("hold").await?;
+    let mut events = told(face.subscribe(&task.id).await)?;
+    told(events.next().await.ok_or("no event")?)?;
+    same(told(face.cancel(&task.id).await)?.status.state, TaskState::Canceled)?;
+    same(last(&told(drained(events).await)?), "status Canceled")
+}
+
 async fn files_and_data_come_back(face: &Face) -> Outcome {
     let file = |content| Part {
         content,
@@ -336,14 +345,18 @@ async fn main() {
     let card = AgentCardResolver::new(None).resolve(&args[1]).await.expect("the card is there");
     let mut failed = 0;
     for binding in bindings.split(',') {
-        let factory = A2AClientFactory::builder().preferred_bindings(vec![binding.to_owned()]).build();
+        // The library would try the card's other interfaces where this one fails.
+        let mut card = card.clone();
+        card.supported_interfaces.retain(|interface| interface.protocol_binding == binding);
+        let factory = A2AClientFactory::builder().register(Arc::new(GrpcTransportFactory::new())).build();
         let client = factory.create_from_card(&card).await.expect("the card names this binding");
         let face = Face { client, hook: Hook::listen().await.expect("a port is free") };
         macro_rules! run {
             ($($check:ident),+) => { $(failed += report(binding, stringify!($check), $check(&face)).await;)+ };
         }
         run!(sends, a_send_returns_at_once, streams, a_reply_is_a_message, a_question_is_answered);
-        run!(a_subscriber_sees_the_rest, files_and_data_come_back, tasks_are_listed, refusals);
+        run!(a_subscriber_sees_the_rest, cancelling_is_told_to_a_subscriber);
+        run!(files_and_data_come_back, tasks_are_listed, refusals);
         if !without.contains("push") {
             run!(configurations);
         }

@@ -80,29 +80,29 @@ async fn passes(client: &str, bindings: &str) {
     assert!(ran.status.success(), "{said}");
 }
 
-const HTTP: &str = "JSONRPC,HTTP+JSON";
+const ALL: &str = "JSONRPC,HTTP+JSON,GRPC";
 
 #[tokio::test]
 async fn python_0_3() {
-    passes("python-v0_3", HTTP).await;
+    passes("python-v0_3", ALL).await;
 }
 
 #[tokio::test]
 async fn python_1() {
-    passes("python-v1", HTTP).await;
+    passes("python-v1", ALL).await;
 }
 
 #[tokio::test]
 async fn javascript_0_3() {
-    passes("javascript-v0_3", HTTP).await;
+    passes("javascript-v0_3", ALL).await;
 }
 
 #[tokio::test]
 async fn javascript_1() {
-    passes("javascript-v1", HTTP).await;
+    passes("javascript-v1", ALL).await;
 }
 
 #[tokio::test]
 async fn rust() {
-    passes("rust", HTTP).await;
+    passes("rust", ALL).await;
 }
