@@ -20,8 +20,8 @@ pub enum Wrap {
     Bare,
     /// The result of an answer to the request with this id.
     JsonRpc(Id),
-    /// REST of 0.3: as of 1.0, but an error is an event of that type.
-    BareV03,
+    /// REST of 0.3, in one of its spellings: as of 1.0, but an error is an event of that type.
+    BareV03(Spelling),
     /// JSON-RPC of 0.3.
     JsonRpcV03(Id),
 }
@@ -33,7 +33,7 @@ impl Wrap {
         let event = |spelling| v03::Event { spelling, item, until_input };
         match self {
             Self::Bare | Self::JsonRpc(_) => self.event(Some(seq), item),
-            Self::BareV03 => self.event(Some(seq), &event(Spelling::Rest)),
+            Self::BareV03(spelling) => self.event(Some(seq), &event(*spelling)),
             Self::JsonRpcV03(_) => self.event(Some(seq), &event(Spelling::JsonRpc)),
         }
     }
@@ -45,7 +45,7 @@ impl Wrap {
             out.extend_from_slice(format!("id: {seq}\n").as_bytes());
         }
         line(&mut out, |out| match self {
-            Self::Bare | Self::BareV03 => write(out, item),
+            Self::Bare | Self::BareV03(_) => write(out, item),
             Self::JsonRpc(id) | Self::JsonRpcV03(id) => jsonrpc::write_result(out, id, item),
         });
         out.into()
@@ -54,12 +54,12 @@ impl Wrap {
     /// The end of a stream that went wrong.
     pub fn error(&self, fault: &Fault) -> Bytes {
         let mut out = Vec::with_capacity(512);
-        if *self == Self::BareV03 {
+        if matches!(self, Self::BareV03(_)) {
             out.extend_from_slice(b"event: error\n");
         }
         line(&mut out, |out| match self {
             Self::Bare => out.extend_from_slice(&fault.to_rest()),
-            Self::BareV03 => out.extend_from_slice(&fault.to_rest_v03()),
+            Self::BareV03(_) => out.extend_from_slice(&fault.to_rest_v03()),
             Self::JsonRpc(id) | Self::JsonRpcV03(id) => jsonrpc::write_error(out, id, fault),
         });
         out.into()

@@ -18,11 +18,21 @@ pub use data::{pack, unpack};
 pub use method::{METHODS, method, operation};
 pub use write::{Event, Spell, Spelled};
 
-/// The two forms of 0.3's JSON.
+/// The forms of 0.3's JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
     /// JSON-RPC and webhooks: `kind` discriminators, `"role": "user"`, `"state": "input-required"`.
     JsonRpc,
     /// REST: the ProtoJSON of the protocol buffers, `"role": "ROLE_USER"`, `"state": "TASK_STATE_INPUT_REQUIRED"`.
     Rest,
+    /// The same with `context_id` for `contextId`: to who writes so. ProtoJSON leaves the choice to the writer, and there are
+    /// readers that know one of the two.
+    RestSnakeCase,
+}
+
+impl Spelling {
+    /// Whether it is one of REST.
+    pub const fn is_rest(self) -> bool {
+        matches!(self, Self::Rest | Self::RestSnakeCase)
+    }
 }

@@ -1,5 +1,6 @@
 //! How 0.3 names roles and states, in both spellings, and how they are read in either.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use baton_core::model::{Role, TaskState};
@@ -11,7 +12,7 @@ use super::Spelling;
 /// What a role is called.
 pub fn role(role: Role, spelling: Spelling) -> &'static str {
     match (spelling, role) {
-        (Spelling::Rest, role) => role.as_str(),
+        (Spelling::Rest | Spelling::RestSnakeCase, role) => role.as_str(),
         (Spelling::JsonRpc, Role::User) => "user",
         // A message that we show is somebody's; what is not the user's is the agent's.
         (Spelling::JsonRpc, Role::Agent | Role::Unspecified) => "agent",
@@ -20,7 +21,7 @@ pub fn role(role: Role, spelling: Spelling) -> &'static str {
 
 /// What a state is called. The protocol buffers of 0.3 spell CANCELLED with two L.
 pub fn state(state: TaskState, spelling: Spelling) -> &'static str {
-    if spelling == Spelling::Rest {
+    if spelling.is_rest() {
         return if state == TaskState::Canceled { CANCELLED } else { state.as_str() };
     }
     match state {
@@ -33,6 +34,21 @@ pub fn state(state: TaskState, spelling: Spelling) -> &'static str {
         TaskState::InputRequired => "input-required",
         TaskState::Rejected => "rejected",
         TaskState::AuthRequired => "auth-required",
+    }
+}
+
+impl Spelling {
+    /// What a member is called that is `name` in JSON.
+    pub(super) fn member(self, name: &str) -> Cow<'_, str> {
+        match self {
+            Self::JsonRpc | Self::Rest => Cow::Borrowed(name),
+            Self::RestSnakeCase => {
+                let split = |c: char| {
+                    c.is_ascii_uppercase().then_some('_').into_iter().chain([c.to_ascii_lowercase()])
+                };
+                Cow::Owned(name.chars().flat_map(split).collect())
+            }
+        }
     }
 }
 

@@ -57,7 +57,7 @@ pub fn read_event(spelling: Spelling, json: &str) -> Result<StreamResponse, Faul
                 _ => return Err(Violation::new("kind", "is not of 0.3").into()),
             })
         }
-        Spelling::Rest => {
+        Spelling::Rest | Spelling::RestSnakeCase => {
             let LooseEvent { task, message, status_update, artifact_update } = read::object(json)?;
             match (task, message, status_update, artifact_update) {
                 (Some(task), None, None, None) => Ok(StreamResponse::Task(task.read(spelling)?)),

@@ -136,10 +136,10 @@ fn send(operation: Operation, spelling: Spelling, text: &str) -> Result<Call, Fa
 fn as_spelled(violation: Violation, spelling: Spelling) -> Violation {
     match (spelling, violation.field.as_str()) {
         (Spelling::JsonRpc, "role") => Violation::new("role", "is required: 'user' or 'agent'"),
-        (Spelling::Rest, field) if field.starts_with("parts") => {
+        (Spelling::Rest | Spelling::RestSnakeCase, field) if field.starts_with("parts") => {
             Violation { field: field.replacen("parts", "content", 1), ..violation }
         }
-        (Spelling::JsonRpc | Spelling::Rest, _) => violation,
+        (Spelling::JsonRpc | Spelling::Rest | Spelling::RestSnakeCase, _) => violation,
     }
 }
 
@@ -157,7 +157,7 @@ impl LooseConfiguration {
         // of zero messages is the unlimited one.
         let (blocking, history_length) = match spelling {
             Spelling::JsonRpc => (self.blocking.unwrap_or(true), self.history_length),
-            Spelling::Rest => {
+            Spelling::Rest | Spelling::RestSnakeCase => {
                 (self.blocking.unwrap_or(false), self.history_length.filter(|length| *length != 0))
             }
         };

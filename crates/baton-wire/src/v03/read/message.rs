@@ -4,6 +4,7 @@ use baton_core::json::{Json, Object};
 use baton_core::model::{
     Artifact, Base64, Content, Message, Part, Role, Violation, default_on_null, nonempty, object,
 };
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
 use super::super::{Spelling, data, names};
@@ -87,6 +88,25 @@ fn base64_text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Base64>, D::Err
     Base64::parse(text).map(Some).map_err(wrong)
 }
 
+/// How a REST answer to this request is spelled: as the names that its message was written with.
+pub fn rest_spelling(body: &[u8]) -> Spelling {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Sent {
+        message: Named,
+    }
+    /// By the one field that every message has.
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Named {
+        message_id: Option<IgnoredAny>,
+    }
+    match serde_json::from_slice(body) {
+        Ok(Sent { message: Named { message_id: Some(_) } }) => Spelling::RestSnakeCase,
+        Ok(Sent { message: Named { message_id: None } }) | Err(_) => Spelling::Rest,
+    }
+}
+
 /// Reads a message of either spelling.
 pub fn read_message(spelling: Spelling, json: &str) -> Result<Message, crate::fault::Fault> {
     let loose: LooseMessage = crate::read::object(json)?;
@@ -100,7 +120,7 @@ impl LooseMessage {
 
     pub fn read(self, spelling: Spelling) -> Result<Message, Violation> {
         check_kind(self.kind.as_deref(), "message")?;
-        let parts = if spelling == Spelling::Rest { "content" } else { "parts" };
+        let parts = if spelling.is_rest() { "content" } else { "parts" };
         Ok(Message {
             message_id: self.message_id,
             context_id: self.context_id,
@@ -130,7 +150,7 @@ impl LooseArtifact {
 impl LoosePart {
     fn read(self, spelling: Spelling) -> Result<Part, Violation> {
         // Only REST nests data, and only where the part does not say by its kind that it is JSON-RPC's.
-        let nested = spelling == Spelling::Rest && self.kind.is_none();
+        let nested = spelling.is_rest() && self.kind.is_none();
         let Self { kind, text, file, data, metadata } = self;
         let part = |content, metadata| Part { content, metadata, filename: None, media_type: None };
         let (named, part) = match (text, file, data) {

@@ -10,7 +10,7 @@ mod push;
 
 pub use answer::{read_answer, read_event, read_push_config, read_task};
 pub use call::{from_params, from_rest};
-pub use message::read_message;
+pub use message::{read_message, rest_spelling};
 pub(crate) use push::{DEFAULT_ID, read_authentication};
 
 use baton_core::model::Violation;

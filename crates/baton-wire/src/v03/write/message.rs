@@ -15,7 +15,7 @@ impl Spell for Message {
         members.some("contextId", self.context_id.as_ref())?;
         members.some("taskId", self.task_id.as_ref())?;
         members.plain("role", names::role(self.role, spelling))?;
-        members.spelled(if spelling == Spelling::Rest { "content" } else { "parts" }, &*self.parts)?;
+        members.spelled(if spelling.is_rest() { "content" } else { "parts" }, &*self.parts)?;
         members.some("metadata", self.metadata.as_ref())?;
         members.list("extensions", &self.extensions)?;
         // The protocol buffers of 0.3 have no such field, and one official client refuses fields that it does not know.
@@ -56,9 +56,10 @@ impl Spell for Part {
             Content::Data(json) => {
                 members.kind("data")?;
                 let (json, with_mark) = data::pack(json, metadata);
-                match spelling {
-                    Spelling::JsonRpc => members.plain("data", &*json)?,
-                    Spelling::Rest => members.plain("data", &Data { data: &json })?,
+                if spelling.is_rest() {
+                    members.plain("data", &Data { data: &json })?;
+                } else {
+                    members.plain("data", &*json)?;
                 }
                 marked = with_mark.map(std::borrow::Cow::into_owned);
                 metadata = marked.as_ref();
@@ -81,7 +82,7 @@ struct File<'a>(Spelling, &'a Part);
 impl Serialize for File<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(spelling, part) = self;
-        let rest = *spelling == Spelling::Rest;
+        let rest = spelling.is_rest();
         let mut members = Members::new(*spelling, serializer)?;
         match &part.content {
             Content::Raw(base64) => {

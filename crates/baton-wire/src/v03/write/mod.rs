@@ -68,24 +68,25 @@ impl<M: SerializeMap> Members<M> {
 
     /// The discriminator, which only JSON-RPC has.
     fn kind(&mut self, kind: &str) -> Result<(), M::Error> {
-        if self.spelling == Spelling::Rest { Ok(()) } else { self.map.serialize_entry("kind", kind) }
+        if self.spelling.is_rest() { Ok(()) } else { self.map.serialize_entry("kind", kind) }
     }
 
+    /// A member, named as in the model.
     fn plain(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<(), M::Error> {
-        self.map.serialize_entry(name, value)
+        self.map.serialize_entry(&*self.spelling.member(name), value)
     }
 
     fn some(&mut self, name: &str, value: Option<&(impl Serialize + ?Sized)>) -> Result<(), M::Error> {
-        value.map_or(Ok(()), |value| self.map.serialize_entry(name, value))
+        value.map_or(Ok(()), |value| self.plain(name, value))
     }
 
     /// A list that is left out where it is empty.
     fn list(&mut self, name: &str, value: &[String]) -> Result<(), M::Error> {
-        if value.is_empty() { Ok(()) } else { self.map.serialize_entry(name, value) }
+        if value.is_empty() { Ok(()) } else { self.plain(name, value) }
     }
 
     fn spelled(&mut self, name: &str, value: &(impl Spell + ?Sized)) -> Result<(), M::Error> {
-        self.map.serialize_entry(name, &Spelled(self.spelling, value))
+        self.plain(name, &Spelled(self.spelling, value))
     }
 
     fn end(self) -> Result<M::Ok, M::Error> {

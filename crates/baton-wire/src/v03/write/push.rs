@@ -14,7 +14,7 @@ impl Spell for TaskPushNotificationConfig {
         let task = self.task_id.as_deref().unwrap_or_default();
         match spelling {
             Spelling::JsonRpc => members.plain("taskId", task)?,
-            Spelling::Rest => {
+            Spelling::Rest | Spelling::RestSnakeCase => {
                 let id = self.id.as_deref().unwrap_or_default();
                 members.plain("name", &format!("tasks/{task}/pushNotificationConfigs/{id}"))?;
             }
@@ -70,7 +70,7 @@ impl Spell for Empty {
     fn spell<S: Serializer>(&self, spelling: Spelling, to: S) -> Result<S::Ok, S::Error> {
         match spelling {
             Spelling::JsonRpc => to.serialize_unit(),
-            Spelling::Rest => self.serialize(to),
+            Spelling::Rest | Spelling::RestSnakeCase => self.serialize(to),
         }
     }
 }

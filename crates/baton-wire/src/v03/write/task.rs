@@ -108,7 +108,9 @@ impl Spell for SendMessageResponse {
 fn one<S: Serializer>(spelling: Spelling, to: S, name: &str, value: &impl Spell) -> Result<S::Ok, S::Error> {
     match spelling {
         Spelling::JsonRpc => value.spell(spelling, to),
-        Spelling::Rest => to.collect_map([(name, Spelled(spelling, value))]),
+        Spelling::Rest | Spelling::RestSnakeCase => {
+            to.collect_map([(spelling.member(name), Spelled(spelling, value))])
+        }
     }
 }
 

@@ -79,7 +79,7 @@ fn config() -> TaskPushNotificationConfig {
 }
 
 fn show(out: &mut String, value: &impl Spell) {
-    for spelling in [Spelling::JsonRpc, Spelling::Rest] {
+    for spelling in [Spelling::JsonRpc, Spelling::Rest, Spelling::RestSnakeCase] {
         let text = encode(&Spelled(spelling, value));
         writeln!(out, "{spelling:?} {}", std::str::from_utf8(&text).unwrap()).unwrap();
     }
@@ -148,7 +148,7 @@ fn streams() {
         update(TaskState::Completed),
     ];
     let mut out = Vec::new();
-    for wrap in [Wrap::JsonRpcV03(Id::number(1)), Wrap::BareV03] {
+    for wrap in [Wrap::JsonRpcV03(Id::number(1)), Wrap::BareV03(Spelling::Rest)] {
         for (seq, item) in (1..).zip(&items) {
             out.extend_from_slice(&wrap.item(seq, item, true));
         }

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use crate::properties::{json, nonempty, object};
 
-const SPELLINGS: [Spelling; 2] = [Spelling::JsonRpc, Spelling::Rest];
+const SPELLINGS: [Spelling; 3] = [Spelling::JsonRpc, Spelling::Rest, Spelling::RestSnakeCase];
 
 fn list() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec("[a-z:]{1,9}", 0..3)

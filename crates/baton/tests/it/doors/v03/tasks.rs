@@ -28,6 +28,30 @@ async fn a_task_in_both_spellings() {
     node.finish().await;
 }
 
+/// The conformance kit writes and reads snake_case, and nothing else.
+#[tokio::test]
+async fn rest_answers_in_the_case_of_the_request() {
+    let node = TestNode::start().await;
+    let [_, client] = old(&node, "echo");
+    let written = json!({"message_id": "m", "role": "ROLE_USER", "content": [{"text": "hello"}]});
+    let task = client.payload(&client.try_send(written.clone(), json!({"blocking": true})).await);
+    let said = &task["history"][0];
+    assert_eq!((&said["message_id"], &said["task_id"]), (&json!("m"), &task["id"]), "{task}");
+    assert_eq!((&said["context_id"], task["context_id"].is_string()), (&task["context_id"], true), "{task}");
+    assert!(task["artifacts"][0]["artifact_id"].is_string(), "{task}");
+    let mut stream = client.open(client.send_request("stream", &json!({"message": written}))).await;
+    let first = stream.event().await.unwrap();
+    assert!(first.data.contains("\"context_id\"") && !first.data.contains("contextId"), "{first:?}");
+
+    // A word of the message is none of its names.
+    let mut other = message("message_id");
+    other["metadata"] = json!({"message_id": 1});
+    let task = client.payload(&client.try_send(other, json!({"blocking": true})).await);
+    assert_eq!(task["history"][0]["metadata"], json!({"message_id": 1}));
+    assert!(task["contextId"].is_string() && task.get("context_id").is_none(), "{task}");
+    node.finish().await;
+}
+
 /// Both versions are two views of one task.
 #[tokio::test]
 async fn the_other_version_shows_the_same_task() {
