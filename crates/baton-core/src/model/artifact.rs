@@ -1,5 +1,7 @@
 //! An artifact (§4.1.7), and the piece of one that an event carries (§4.2.2).
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::lenient::{boolean, default_on_null, nonempty};
@@ -35,7 +37,7 @@ pub struct ArtifactUpdate {
     #[serde(alias = "context_id", deserialize_with = "default_on_null")]
     pub context_id: String,
     #[serde(deserialize_with = "default_on_null")]
-    pub artifact: Artifact,
+    pub artifact: Arc<Artifact>,
     #[serde(deserialize_with = "boolean", skip_serializing_if = "std::ops::Not::not")]
     pub append: bool,
     #[serde(alias = "last_chunk", deserialize_with = "boolean", skip_serializing_if = "std::ops::Not::not")]

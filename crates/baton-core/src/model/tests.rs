@@ -158,8 +158,12 @@ fn nothing_empty_is_written() {
     assert_eq!(write(&text), r#"{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"x"}]}"#);
     let artifact = Artifact { artifact_id: "a".into(), parts: vec![Part::text("x")], ..Artifact::default() };
     assert_eq!(write(&artifact), r#"{"artifactId":"a","parts":[{"text":"x"}]}"#);
-    let update =
-        ArtifactUpdate { task_id: "t".into(), context_id: "c".into(), artifact, ..ArtifactUpdate::default() };
+    let update = ArtifactUpdate {
+        task_id: "t".into(),
+        context_id: "c".into(),
+        artifact: artifact.into(),
+        ..ArtifactUpdate::default()
+    };
     let expected = r#"{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"text":"x"}]}}"#;
     assert_eq!(write(&update), expected);
     let update = ArtifactUpdate { append: true, last_chunk: true, ..update };

@@ -11,7 +11,7 @@ use super::event::{Body, Event};
 use super::evolve::{blank, evolve};
 use super::input::Input;
 use super::state::{Attempt, HolderKind, New, Outcome, Reason, State, Task};
-use crate::ident::{AgentName, TaskId};
+use crate::ident::AgentName;
 use crate::limits::{self, BACKOFF_MAX, RESERVED_EVENTS, TASK_EVENTS};
 use crate::model::{Message, TaskState};
 use crate::time::Timestamp;
@@ -29,8 +29,6 @@ pub struct Step {
 pub enum Nudge {
     /// An agent has a task to be claimed.
     Ready(AgentName),
-    /// Somebody watches this task.
-    Changed(TaskId),
 }
 
 /// The domain says no. The task is as it was.
@@ -86,13 +84,8 @@ fn finish(mut task: Task, bodies: Vec<Body>, now: Timestamp) -> Step {
         evolve(&mut task, &event);
         events.push(event);
     }
-    let mut nudges = Vec::new();
-    if !events.is_empty() {
-        nudges.push(Nudge::Changed(task.id));
-        if matches!(task.state, State::Ready { .. }) {
-            nudges.push(Nudge::Ready(task.agent.clone()));
-        }
-    }
+    let ready = !events.is_empty() && matches!(task.state, State::Ready { .. });
+    let nudges = if ready { vec![Nudge::Ready(task.agent.clone())] } else { Vec::new() };
     Step { task, events, nudges }
 }
 

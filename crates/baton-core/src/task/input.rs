@@ -62,7 +62,7 @@ pub enum LeaseLoss {
 /// A new artifact, or a piece to append to one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chunk {
-    pub artifact: Artifact,
+    pub artifact: Arc<Artifact>,
     pub append: bool,
     pub last_chunk: bool,
 }

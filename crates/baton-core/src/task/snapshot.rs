@@ -58,8 +58,8 @@ impl Snapshot {
         let at = self.artifacts.iter().position(|known| known.artifact_id == chunk.artifact.artifact_id);
         match at {
             Some(at) if chunk.append => Arc::make_mut(&mut self.artifacts[at]).append(&chunk.artifact),
-            Some(at) => self.artifacts[at] = Arc::new(chunk.artifact.clone()),
-            None => self.artifacts.push(Arc::new(chunk.artifact.clone())),
+            Some(at) => self.artifacts[at] = Arc::clone(&chunk.artifact),
+            None => self.artifacts.push(Arc::clone(&chunk.artifact)),
         }
     }
 

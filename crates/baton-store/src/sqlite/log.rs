@@ -321,7 +321,7 @@ impl<'a> Stored<'a> {
             "progressed" => Body::Progressed { message },
             "wrote" => Body::Wrote {
                 chunk: Arc::new(Chunk {
-                    artifact: self.artifact.ok_or_else(lacks("artifact"))?.into_owned(),
+                    artifact: Arc::new(self.artifact.ok_or_else(lacks("artifact"))?.into_owned()),
                     append: self.append,
                     last_chunk: self.last_chunk,
                 }),

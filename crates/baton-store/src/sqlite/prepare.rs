@@ -53,7 +53,7 @@ impl Steps {
             }
         }
         if !matches!(task.state, State::Ready { .. }) {
-            self.nudges.retain(|nudge| !matches!(nudge, Nudge::Ready(_)));
+            self.nudges.clear();
         }
         Ok(task)
     }

@@ -130,7 +130,7 @@ fn every_item_of_a_stream_has_its_number_and_is_written_as_its_json_is() {
     let written = ArtifactUpdate {
         task_id: of.0,
         context_id: of.1,
-        artifact: (*task().artifacts.unwrap()[0]).clone(),
+        artifact: task().artifacts.unwrap()[0].clone(),
         append: true,
         last_chunk: true,
         metadata: None,

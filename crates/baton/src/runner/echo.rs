@@ -16,6 +16,6 @@ pub fn answer(message: &Message) -> [Input; 2] {
         parts: message.parts.clone(),
         ..Artifact::default()
     };
-    let chunk = Arc::new(Chunk { artifact, append: false, last_chunk: true });
+    let chunk = Arc::new(Chunk { artifact: Arc::new(artifact), append: false, last_chunk: true });
     [Input::Wrote { attempt: ATTEMPT, chunk }, Input::Completed { attempt: ATTEMPT, message: None }]
 }

@@ -246,7 +246,7 @@ pub fn item(id: TaskId, context_id: &str, event: &Event) -> Option<StreamRespons
         Body::Wrote { chunk } => Some(StreamResponse::ArtifactUpdate(ArtifactUpdate {
             task_id: id.to_string(),
             context_id: context_id.to_owned(),
-            artifact: chunk.artifact.clone(),
+            artifact: Arc::clone(&chunk.artifact),
             append: chunk.append,
             last_chunk: chunk.last_chunk,
             metadata: None,

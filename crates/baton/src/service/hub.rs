@@ -110,9 +110,8 @@ impl Observer for Hub {
         }
         let ready = lock(&self.ready);
         for nudge in commits.iter().flat_map(|commit| &commit.nudges) {
-            if let Nudge::Ready(agent) = nudge
-                && let Some(notify) = ready.get(agent)
-            {
+            let Nudge::Ready(agent) = nudge;
+            if let Some(notify) = ready.get(agent) {
                 notify.notify_one();
             }
         }

@@ -46,7 +46,7 @@ pub fn agent_says(text: &str) -> Arc<Message> {
 
 pub fn chunk(id: &str, text: &str, append: bool) -> Arc<Chunk> {
     let artifact = Artifact { artifact_id: id.into(), parts: vec![Part::text(text)], ..Artifact::default() };
-    Arc::new(Chunk { artifact, append, last_chunk: false })
+    Arc::new(Chunk { artifact: Arc::new(artifact), append, last_chunk: false })
 }
 
 pub fn node() -> Input {

@@ -25,7 +25,7 @@ pub async fn numbers_are_exact<B: Backend>() {
         metadata: object(),
         ..Artifact::default()
     };
-    let chunk = Arc::new(Chunk { artifact, append: false, last_chunk: true });
+    let chunk = Arc::new(Chunk { artifact: Arc::new(artifact), append: false, last_chunk: true });
     let used = Input::Used { attempt: 1, usage: object().unwrap() };
     let inputs = vec![claimed(node("boot")), wrote(1, chunk), used];
 

@@ -62,7 +62,7 @@ pub fn data(json: &str) -> Part {
 
 pub fn chunk(id: &str, text: &str, append: bool) -> Arc<Chunk> {
     let artifact = Artifact { artifact_id: id.into(), parts: vec![Part::text(text)], ..Artifact::default() };
-    Arc::new(Chunk { artifact, append, last_chunk: false })
+    Arc::new(Chunk { artifact: Arc::new(artifact), append, last_chunk: false })
 }
 
 /// A task for the agent `echo`, of [`owner`], in the context `talk`.

@@ -127,7 +127,7 @@ impl From<&ArtifactUpdate> for pb::TaskArtifactUpdateEvent {
         Self {
             task_id: update.task_id.clone(),
             context_id: update.context_id.clone(),
-            artifact: Some((&update.artifact).into()),
+            artifact: Some((&*update.artifact).into()),
             append: update.append,
             last_chunk: update.last_chunk,
             metadata: update.metadata.as_ref().map(from_object),

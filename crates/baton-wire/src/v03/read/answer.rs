@@ -197,7 +197,7 @@ impl LoosePiece {
         Ok(ArtifactUpdate {
             task_id: self.task_id,
             context_id: self.context_id,
-            artifact: artifact.map_err(|violation| violation.within("artifact"))?,
+            artifact: Arc::new(artifact.map_err(|violation| violation.within("artifact"))?),
             append: self.append,
             last_chunk: self.last_chunk,
             metadata: self.metadata,

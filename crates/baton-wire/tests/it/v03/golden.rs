@@ -129,11 +129,11 @@ fn streams() {
     let piece = ArtifactUpdate {
         task_id: "t".to_owned(),
         context_id: "c".to_owned(),
-        artifact: Artifact {
+        artifact: Arc::new(Artifact {
             artifact_id: "a".to_owned(),
             parts: vec![Part::text("x\ny")],
             ..Default::default()
-        },
+        }),
         append: true,
         last_chunk: true,
         metadata: None,

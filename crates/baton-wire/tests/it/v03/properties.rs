@@ -99,7 +99,13 @@ fn event() -> impl Strategy<Value = StreamResponse> {
         )),
         (artifact(), any::<bool>(), any::<bool>(), metadata()).prop_map(
             move |(artifact, append, last_chunk, metadata)| {
-                let update = ArtifactUpdate { artifact, append, last_chunk, metadata, ..piece.clone() };
+                let update = ArtifactUpdate {
+                    artifact: artifact.into(),
+                    append,
+                    last_chunk,
+                    metadata,
+                    ..piece.clone()
+                };
                 StreamResponse::ArtifactUpdate(update)
             }
         ),

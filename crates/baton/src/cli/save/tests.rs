@@ -13,7 +13,7 @@ fn update(append: bool, parts: Vec<Part>) -> StreamResponse {
     StreamResponse::ArtifactUpdate(ArtifactUpdate {
         task_id: "t".to_owned(),
         context_id: "c".to_owned(),
-        artifact,
+        artifact: artifact.into(),
         append,
         last_chunk: false,
         metadata: None,

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of children. Times come in as arguments.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use baton_core::model::{Artifact, Content, Message, Part, Role};
@@ -190,7 +191,9 @@ fn join(last: &mut Chunk, next: Chunk) -> Option<Chunk> {
         return Some(next);
     }
     last.last_chunk = next.last_chunk;
-    if let Some(Part { content: Content::Text(text), .. }) = last.artifact.parts.last_mut() {
+    if let Some(Part { content: Content::Text(text), .. }) =
+        Arc::make_mut(&mut last.artifact).parts.last_mut()
+    {
         next.artifact.parts.iter().filter_map(Part::as_text).for_each(|more| text.push_str(more));
     }
     None

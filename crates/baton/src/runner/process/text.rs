@@ -1,5 +1,7 @@
 //! The `text` protocol: the message goes in, the artifact comes out, the exit status decides.
 
+use std::sync::Arc;
+
 use baton_core::model::{Artifact, Message, Part, Role};
 use baton_core::task::Chunk;
 use tokio::io::AsyncReadExt as _;
@@ -166,7 +168,7 @@ impl Attempt {
             parts: vec![Part::text(text)],
             ..Artifact::default()
         };
-        Fact::Artifact(Chunk { artifact, append: self.begun, last_chunk: false })
+        Fact::Artifact(Chunk { artifact: Arc::new(artifact), append: self.begun, last_chunk: false })
     }
 
     fn obey(&mut self, signal: &Signal) {

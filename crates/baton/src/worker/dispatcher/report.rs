@@ -103,7 +103,7 @@ fn said(result: Result<Applied, Error>) -> Result<(), Refused> {
 
 fn checked(mut chunk: Chunk) -> Result<Chunk, Violation> {
     if chunk.artifact.artifact_id.is_empty() {
-        chunk.artifact.artifact_id = new_id().to_string();
+        Arc::make_mut(&mut chunk.artifact).artifact_id = new_id().to_string();
     }
     chunk.artifact.check().map_err(|wrong| wrong.within("artifact"))?;
     Ok(chunk)

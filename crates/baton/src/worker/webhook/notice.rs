@@ -92,7 +92,7 @@ async fn responses(
         })
     };
     match &event.body {
-        Body::Wrote { chunk } if !chunk.append => Ok(vec![update(chunk.artifact.clone())]),
+        Body::Wrote { chunk } if !chunk.append => Ok(vec![update(Arc::clone(&chunk.artifact))]),
         Body::Wrote { chunk } => {
             let all = artifacts(store, owed, event.seq).await?;
             let whole =
@@ -112,7 +112,7 @@ async fn responses(
 }
 
 struct Known {
-    artifact: Artifact,
+    artifact: Arc<Artifact>,
     /// Its last piece was not said to be the last.
     open: bool,
 }
@@ -138,10 +138,10 @@ fn take(known: &mut Vec<Known>, event: &Event) {
     let open = !last_chunk;
     match known.iter_mut().find(|known| known.artifact.artifact_id == artifact.artifact_id) {
         Some(known) if *append => {
-            known.artifact.append(artifact);
+            Arc::make_mut(&mut known.artifact).append(artifact);
             known.open = open;
         }
-        Some(known) => *known = Known { artifact: artifact.clone(), open },
-        None => known.push(Known { artifact: artifact.clone(), open }),
+        Some(known) => *known = Known { artifact: Arc::clone(artifact), open },
+        None => known.push(Known { artifact: Arc::clone(artifact), open }),
     }
 }

@@ -168,5 +168,5 @@ impl Attempt {
 pub fn chunk(id: &str, text: &str, append: bool, last_chunk: bool) -> Fact {
     let artifact =
         Artifact { artifact_id: id.to_owned(), parts: vec![Part::text(text)], ..Artifact::default() };
-    Fact::Artifact(Chunk { artifact, append, last_chunk })
+    Fact::Artifact(Chunk { artifact: Arc::new(artifact), append, last_chunk })
 }

@@ -36,7 +36,7 @@ fn outbox(answers: impl IntoIterator<Item = Result<(), Refused>>) -> (Outbox, Ar
 
 fn chunk(id: &str, text: &str, append: bool) -> Fact {
     let artifact = Artifact { artifact_id: id.into(), parts: vec![Part::text(text)], ..Artifact::default() };
-    Fact::Artifact(Chunk { artifact, append, last_chunk: false })
+    Fact::Artifact(Chunk { artifact: Arc::new(artifact), append, last_chunk: false })
 }
 
 fn progress(text: &str) -> Fact {

@@ -1,5 +1,7 @@
 //! What a child did, and what that means for its task.
 
+use std::sync::Arc;
+
 use baton_core::task::{Chunk, Interruption, Reason};
 use tokio::time::Instant;
 
@@ -83,6 +85,6 @@ impl Turn<'_> {
     fn artifact(&mut self, piece: Piece) -> Fact {
         let Piece { mut artifact, append, last_chunk } = piece;
         let append = self.numbering.name(&mut artifact, append);
-        Fact::Artifact(Chunk { artifact, append, last_chunk })
+        Fact::Artifact(Chunk { artifact: Arc::new(artifact), append, last_chunk })
     }
 }
