@@ -24,7 +24,7 @@ pub struct Kept {
     pub known: Known,
 }
 
-/// A bounded map, least recently used first out.
+/// A map whose least recently used entries go where there are too many.
 #[derive(Debug)]
 pub struct Hot {
     cache: Mutex<Cache>,
@@ -38,7 +38,7 @@ struct Cache {
 
 impl Default for Hot {
     fn default() -> Self {
-        Self { cache: Mutex::new(Cache { tasks: LruCache::new(TASKS), bytes: 0 }) }
+        Self { cache: Mutex::new(Cache { tasks: LruCache::new_unbounded(), bytes: 0 }) }
     }
 }
 
@@ -47,12 +47,14 @@ impl Hot {
         self.cache().tasks.get(&id).map(|(kept, _)| kept.clone())
     }
 
-    /// Keeps what was committed.
-    pub fn put(&self, changed: impl IntoIterator<Item = Kept>) {
+    /// Keeps what was committed, and answers what had to go for it: to free that takes time, which the writer has not.
+    pub fn put(&self, changed: impl IntoIterator<Item = Kept>) -> Vec<Kept> {
+        let mut gone = Vec::new();
         let mut cache = self.cache();
         for kept in changed {
-            cache.put(kept);
+            cache.put(kept, &mut gone);
         }
+        gone
     }
 
     /// Keeps what was read, where it is over: only the writer may keep what can still change, since what is here is
@@ -65,7 +67,9 @@ impl Hot {
         let newest =
             cache.tasks.peek(&snapshot.task.id).is_none_or(|(kept, _)| *kept.known.task() == snapshot.task);
         if newest {
-            cache.put(Kept { key, known: Known::Whole(Arc::clone(snapshot)) });
+            let mut gone = Vec::new();
+            cache.put(Kept { key, known: Known::Whole(Arc::clone(snapshot)) }, &mut gone);
+            drop(cache);
         }
     }
 
@@ -75,24 +79,18 @@ impl Hot {
 }
 
 impl Cache {
-    fn put(&mut self, kept: Kept) {
+    fn put(&mut self, kept: Kept, gone: &mut Vec<Kept>) {
         let weight = kept.known.snapshot().map_or(1024, |snapshot| snapshot.weight());
         self.bytes += weight;
         let id = kept.known.task().id;
-        if self.tasks.len() == TASKS && !self.tasks.contains_key(&id) {
-            self.drop_oldest();
-        }
-        if let Some((_, old)) = self.tasks.insert(id, (kept, weight)) {
-            self.bytes -= old;
-        }
-        while self.bytes > BYTES {
-            self.drop_oldest();
-        }
-    }
-
-    fn drop_oldest(&mut self) {
-        if let Some((_, (_, weight))) = self.tasks.remove_lru() {
+        if let Some((old, weight)) = self.tasks.insert(id, (kept, weight)) {
             self.bytes -= weight;
+            gone.push(old);
+        }
+        while self.tasks.len() > TASKS || self.bytes > BYTES {
+            let Some((_, (oldest, weight))) = self.tasks.remove_lru() else { return };
+            self.bytes -= weight;
+            gone.push(oldest);
         }
     }
 }

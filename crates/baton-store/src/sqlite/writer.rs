@@ -14,7 +14,7 @@ use tracing::error;
 
 use super::apply::{Done, Group};
 use super::grants::Grants;
-use super::hot::Hot;
+use super::hot::{Hot, Kept};
 use super::lock::Lock;
 use super::prepare::Prepared;
 use super::push::{PushAnswer, PushWrite, Pushed};
@@ -131,7 +131,11 @@ enum Outcome {
 /// of a spawn that then wakes them from within is cheaper.
 struct Answers(Option<mpsc::Sender<Answered>>);
 
-type Answered = Vec<(Write, Outcome)>;
+/// Operations and what they came to; and what nobody needs any more, to be freed outside of the writer.
+struct Answered {
+    group: Vec<(Write, Outcome)>,
+    gone: Vec<Kept>,
+}
 
 impl Answers {
     /// Outside of a runtime each answer is given where it is found.
@@ -139,24 +143,24 @@ impl Answers {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return Self(None) };
         let (groups, mut receiver) = mpsc::channel::<Answered>(ANSWERS);
         runtime.spawn(async move {
-            while let Some(group) = receiver.recv().await {
-                answer_all(group);
+            while let Some(answered) = receiver.recv().await {
+                answer_all(answered);
             }
         });
         Self(Some(groups))
     }
 
-    fn give(&self, mut group: Answered) {
-        if group.len() >= CROWD
+    fn give(&self, mut answered: Answered) {
+        if answered.group.len() >= CROWD
             && let Some(groups) = &self.0
         {
-            match groups.blocking_send(group) {
+            match groups.blocking_send(answered) {
                 Ok(()) => return,
                 // The runtime is gone.
-                Err(mpsc::error::SendError(unsent)) => group = unsent,
+                Err(mpsc::error::SendError(unsent)) => answered = unsent,
             }
         }
-        answer_all(group);
+        answer_all(answered);
     }
 }
 
@@ -180,7 +184,7 @@ fn gather(queue: &mut mpsc::Receiver<Write>, group: &mut Vec<Write>, answered: u
     if answered < CROWD {
         return;
     }
-    let expected = (answered + group.len()).min(GROUP);
+    let expected = (answered + group.len()).div_ceil(2).min(GROUP);
     let mut last = Instant::now();
     let until = last + GATHER;
     while group.len() < expected {
@@ -200,7 +204,9 @@ fn gather(queue: &mut mpsc::Receiver<Write>, group: &mut Vec<Write>, answered: u
 /// Commits the group; where that fails, each of its operations alone, so that one that cannot be written spoils no other.
 fn commit_all(connection: &Connection, group: &mut Vec<Write>, shared: &mut Shared, answers: &Answers) {
     match commit(connection, group, shared) {
-        Ok(outcomes) => answers.give(group.drain(..).zip(outcomes).collect()),
+        Ok((outcomes, gone)) => {
+            answers.give(Answered { group: group.drain(..).zip(outcomes).collect(), gone });
+        }
         Err(why) if group.len() == 1 => {
             error!(error = %why, "the store could not commit");
             if let Some(write) = group.pop() {
@@ -217,7 +223,11 @@ fn commit_all(connection: &Connection, group: &mut Vec<Write>, shared: &mut Shar
 }
 
 /// One transaction. An operation that is refused is no failure of the group; an error of the database is.
-fn commit(connection: &Connection, group: &[Write], shared: &mut Shared) -> Result<Vec<Outcome>, Error> {
+fn commit(
+    connection: &Connection,
+    group: &[Write],
+    shared: &mut Shared,
+) -> Result<(Vec<Outcome>, Vec<Kept>), Error> {
     crash::pass(crash::BEFORE_BEGIN);
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let rollback = RollBack(connection);
@@ -251,13 +261,13 @@ fn commit(connection: &Connection, group: &[Write], shared: &mut Shared) -> Resu
     shared.counters.commits.fetch_add(1, Ordering::Relaxed);
     shared.counters.operations.fetch_add(group.len() as u64, Ordering::Relaxed);
     shared.pushed.forget_ended(&changed);
-    shared.hot.put(changed);
+    let gone = shared.hot.put(changed);
     for change in grants {
         shared.grants.put(change);
     }
     shared.observer.committed(&commits);
     crash::pass(crash::OBSERVED);
-    Ok(outcomes)
+    Ok((outcomes, gone))
 }
 
 /// Undoes an open transaction when it goes out of scope.
@@ -277,10 +287,11 @@ fn or_fail<T>(result: Result<T, Error>) -> Result<Result<T, Error>, Error> {
     }
 }
 
-fn answer_all(group: Answered) {
+fn answer_all(Answered { group, gone }: Answered) {
     for (write, outcome) in group {
         answer(write, outcome);
     }
+    drop(gone);
 }
 
 fn answer(write: Write, outcome: Outcome) {
