@@ -10,12 +10,12 @@ mod unix;
 use std::io;
 use std::net::SocketAddr;
 
-use axum::Router;
 use tokio_util::sync::CancellationToken;
 
 pub use self::http::HttpListener;
 use crate::access::Peer;
 pub use operator::OperatorListener;
+pub use serve::Handler;
 use serve::serve;
 pub use tls::TlsListener;
 pub use unix::UnixListener;
@@ -41,12 +41,12 @@ impl Bound {
     }
 
     /// Serves until `stop`, then until the last connection is done.
-    pub async fn serve(self, router: Router, stop: CancellationToken) -> io::Result<()> {
+    pub async fn serve(self, handler: impl Handler, stop: CancellationToken) -> io::Result<()> {
         match self {
-            Self::Http(listener) => serve(listener, router, stop).await,
-            Self::Https(listener) => serve(listener, router, stop).await,
-            Self::Unix(listener) => serve(listener, router, stop).await,
-            Self::Operator(listener) => serve(listener, router, stop).await,
+            Self::Http(listener) => serve(listener, handler, stop).await,
+            Self::Https(listener) => serve(listener, handler, stop).await,
+            Self::Unix(listener) => serve(listener, handler, stop).await,
+            Self::Operator(listener) => serve(listener, handler, stop).await,
         }
     }
 }

@@ -13,8 +13,8 @@ use tokio_util::task::TaskTracker;
 use tracing::{error, info};
 
 use crate::access::{Authenticator, DevGuard, Seal};
-use crate::bindings::Doors;
 use crate::bindings::a2a;
+use crate::bindings::{Doors, Front};
 use crate::clock::Clock;
 use crate::config::settings::{self, Agent, Listen, Runner, Settings};
 use crate::crash;
@@ -62,7 +62,7 @@ pub enum Error {
 #[derive(Debug)]
 pub struct Node {
     pub service: Service,
-    pub doors: Doors,
+    pub doors: Arc<Doors>,
     /// The URLs of its TCP listeners, in the order of the settings.
     pub urls: Vec<String>,
     pub socket: PathBuf,
@@ -113,10 +113,11 @@ impl Node {
             clock,
             limits: Arc::new(RwLock::new(Arc::new(settings.limits.clone()))),
             draining: CancellationToken::new(),
-            revocations: tokio::sync::watch::Sender::default(),
+            alarm: tokio::sync::watch::Sender::default(),
         };
         let authenticator = Authenticator::new(Arc::clone(&service.store), settings.node.dev);
-        let doors = Doors::new(service.clone(), authenticator, DevGuard::new(settings.node.dev));
+        let guard = DevGuard::new(settings.node.dev);
+        let doors = Arc::new(Doors::new(service.clone(), authenticator, guard));
         let dev = settings.node.dev;
         add_agents(&service, settings, lane);
         let stop = CancellationToken::new();
@@ -124,9 +125,9 @@ impl Node {
         loops.spawn(reaper::run(service.clone(), stop.clone()));
         loops.spawn(pruner::run(service.clone(), stop.clone()));
         loops.spawn(Sender::new(service.clone(), stop.clone()).run());
-        let router = doors.clone().router();
+        let front = Front::new(Arc::clone(&doors));
         let listeners =
-            bound.into_iter().map(|bound| loops.spawn(bound.serve(router.clone(), stop.clone()))).collect();
+            bound.into_iter().map(|bound| loops.spawn(bound.serve(front.clone(), stop.clone()))).collect();
         Ok(Self { service, doors, urls, socket, dev, store: sqlite, stop, loops, listeners })
     }
 
@@ -152,7 +153,7 @@ impl Node {
     /// Drains: refuses new work, lets attempts finish for a while, ends them, and closes the store.
     pub async fn stop(self) {
         info!("draining");
-        self.service.draining.cancel();
+        self.service.drain();
         crash::pass(crash::DRAINING);
         self.service.dispatcher.stop(FINISH_WITHIN, END_WITHIN).await;
         self.stop.cancel();

@@ -48,10 +48,10 @@ impl DevGuard {
             }
         }
         let simple = |value: &http::HeaderValue| {
-            let value = value.to_str().unwrap_or_default().trim_start().to_ascii_lowercase();
+            let value = value.to_str().unwrap_or_default().trim_start();
             ["application/x-www-form-urlencoded", "multipart/", "text/plain"]
                 .iter()
-                .any(|kind| value.starts_with(kind))
+                .any(|kind| value.get(..kind.len()).is_some_and(|start| start.eq_ignore_ascii_case(kind)))
         };
         if headers.get_all(CONTENT_TYPE).iter().any(simple) {
             return Err(Foreign::ContentType);

@@ -20,14 +20,14 @@ pub async fn read(headers: &HeaderMap, mut body: Body, most: usize) -> Result<By
     if announced > most as u64 {
         // Who asks first has sent nothing yet, and need not.
         if announced <= DISCARD && !headers.contains_key(EXPECT) {
-            discard(body).await;
+            Box::pin(discard(body)).await;
         }
         return Err(too_large(most));
     }
     match Limited::new(&mut body, most).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(why) if why.is::<LengthLimitError>() => {
-            discard(body).await;
+            Box::pin(discard(body)).await;
             Err(too_large(most))
         }
         Err(_) => Err(Fault::new(Kind::InvalidRequest).with_message("The request's body broke off")),

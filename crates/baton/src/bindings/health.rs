@@ -1,5 +1,7 @@
 //! Whether the node lives, and whether it takes work.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
@@ -9,11 +11,11 @@ use http::StatusCode;
 use super::Doors;
 use crate::service::Service;
 
-pub fn router() -> Router<Doors> {
+pub fn router() -> Router<Arc<Doors>> {
     Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready))
 }
 
-async fn ready(State(doors): State<Doors>) -> Response {
+async fn ready(State(doors): State<Arc<Doors>>) -> Response {
     match is_ready(&doors.service).await {
         Ok(()) => "ready\n".into_response(),
         Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),

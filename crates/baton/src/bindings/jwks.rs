@@ -1,5 +1,7 @@
 //! The public halves of the node's signing keys (RFC 7517), for those who verify its cards and its webhooks.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
@@ -11,11 +13,11 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 use super::Doors;
 
-pub fn router() -> Router<Doors> {
+pub fn router() -> Router<Arc<Doors>> {
     Router::new().route("/.well-known/jwks.json", get(show))
 }
 
-async fn show(State(doors): State<Doors>) -> Response {
+async fn show(State(doors): State<Arc<Doors>>) -> Response {
     let mut response = Response::new(Body::from(encode(&doors.service.keys.jwks())));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/jwk-set+json"));

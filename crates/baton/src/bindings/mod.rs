@@ -4,6 +4,7 @@ pub mod a2a;
 pub mod admin;
 mod body;
 mod fault;
+mod front;
 mod gate;
 pub mod health;
 mod jwks;
@@ -23,6 +24,7 @@ use http::{HeaderMap, Request};
 use crate::access::{Authenticator, Caller, DevGuard};
 use crate::service::{Scope, Service};
 
+pub use front::Front;
 pub use gate::Gate;
 use stream::{Place, Streams};
 
@@ -48,8 +50,8 @@ impl Doors {
         operation.is_streaming().then(enter).transpose().map_err(|why| fault::of(why, None))
     }
 
-    /// Every path of a node.
-    pub fn router(self) -> Router {
+    /// Every path of a node; see [`Front`] for those that most requests are for.
+    fn router(self: Arc<Self>) -> Router {
         Router::new()
             .merge(a2a::router(&self))
             .merge(admin::router())
@@ -62,7 +64,7 @@ impl Doors {
 }
 
 /// A path of the form `/{tenant}/…` or `/v1/…` is an agent's too; anything else is nowhere.
-async fn elsewhere(State(doors): State<Doors>, request: Request<axum::body::Body>) -> Response {
+async fn elsewhere(State(doors): State<Arc<Doors>>, request: Request<axum::body::Body>) -> Response {
     if a2a::grpc::is_grpc(request.headers()) {
         return a2a::grpc::refuse(&Kind::MethodNotFound.into());
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use baton_core::model::StreamResponse;
 use baton_wire::fault::Fault;
+use futures_util::FutureExt as _;
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
@@ -74,8 +75,10 @@ pub enum Next {
 pub struct Open {
     follow: Follow,
     quiet: Interval,
+    /// When something was written last.
+    spoke: Instant,
     service: Service,
-    revocations: watch::Receiver<u64>,
+    alarm: watch::Receiver<u64>,
     caller: Option<Caller>,
     /// Why the stream ends after what was given last.
     cut: Option<Error>,
@@ -90,10 +93,20 @@ impl Open {
         quiet.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (caller, place) = caller.unzip();
         // The grant may have gone between the look at the credentials and here.
-        let mut revocations = service.revocations.subscribe();
-        revocations.mark_changed();
+        let mut alarm = service.alarm.subscribe();
+        alarm.mark_changed();
         let service = service.clone();
-        Self { follow, quiet, service, revocations, caller, cut: None, over: false, _place: place }
+        Self {
+            follow,
+            quiet,
+            spoke: Instant::now(),
+            service,
+            alarm,
+            caller,
+            cut: None,
+            over: false,
+            _place: place,
+        }
     }
 
     /// Whether the stream ends where the task waits for input.
@@ -106,17 +119,17 @@ impl Open {
         while !self.over && self.cut.is_none() {
             tokio::select! {
                 biased;
-                _ = self.revocations.changed() => if self.is_revoked().await {
-                    self.cut = Some(Error::Unauthenticated);
+                _ = self.alarm.changed() => if let Some(last) = self.alarmed().await {
+                    return Some(last);
                 },
                 item = self.follow.next() => return self.item(item),
-                _ = self.quiet.tick() => return Some(Next::Quiet),
-                () = self.service.draining.cancelled() => {
-                    self.cut = Some(Error::Draining);
-                    if let Some((seq, item)) = self.follow.held_back(&self.service).await {
-                        return Some(Next::Item(seq, item));
+                _ = self.quiet.tick() => match SILENCE.checked_sub(self.spoke.elapsed()) {
+                    Some(left) if !left.is_zero() => self.quiet.reset_after(left),
+                    _ => {
+                        self.spoke = Instant::now();
+                        return Some(Next::Quiet);
                     }
-                }
+                },
             }
         }
         self.over = true;
@@ -126,7 +139,7 @@ impl Open {
     fn item(&mut self, item: Result<Option<(u64, StreamResponse)>, Error>) -> Option<Next> {
         match item {
             Ok(Some((seq, item))) => {
-                self.quiet.reset();
+                self.spoke = Instant::now();
                 Some(Next::Item(seq, item))
             }
             Ok(None) => {
@@ -138,6 +151,24 @@ impl Open {
                 Some(Next::Refused(fault::of(why, None)))
             }
         }
+    }
+
+    /// Looks at what may have ended this stream, and ends it. In a drain, what is at hand or was held back is given before.
+    async fn alarmed(&mut self) -> Option<Next> {
+        if self.is_revoked().await {
+            self.cut = Some(Error::Unauthenticated);
+            return None;
+        }
+        if !self.service.draining.is_cancelled() {
+            return None;
+        }
+        if let Some(item) = self.follow.next().now_or_never() {
+            self.alarm.mark_changed();
+            return self.item(item);
+        }
+        self.cut = Some(Error::Draining);
+        let (seq, item) = self.follow.held_back(&self.service).await?;
+        Some(Next::Item(seq, item))
     }
 
     /// Whether the caller's grant is no more.

@@ -1,12 +1,14 @@
 //! Connections of any listener, in the version of HTTP that each of them speaks.
 
+use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
+use axum::response::Response;
 use axum::serve::Listener;
+use futures_util::FutureExt as _;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -14,7 +16,6 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt as _;
 use tracing::debug;
 
 use super::PeerInfo;
@@ -28,13 +29,22 @@ const CALLS: u32 = 1_024;
 const PING: Duration = Duration::from_secs(20);
 const PONG: Duration = Duration::from_secs(20);
 
+/// What answers requests, whichever listener they come from.
+pub trait Handler: Clone + Send + Sync + 'static {
+    fn answer(self, request: Request<Body>) -> impl Future<Output = Response> + Send;
+}
+
 /// A listener that knows who its connections come from.
 pub trait Served: Listener {
     fn peer(io: &Self::Io, remote: &Self::Addr) -> PeerInfo;
 }
 
 /// Serves until `stop`, then until the last request is answered. Dropping this ends every connection.
-pub async fn serve<L: Served>(mut listener: L, router: Router, stop: CancellationToken) -> io::Result<()> {
+pub async fn serve<L, H>(mut listener: L, handler: H, stop: CancellationToken) -> io::Result<()>
+where
+    L: Served,
+    H: Handler,
+{
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http2()
@@ -50,25 +60,27 @@ pub async fn serve<L: Served>(mut listener: L, router: Router, stop: Cancellatio
         };
         while connections.try_join_next().is_some() {}
         let peer = L::peer(&io, &remote);
-        connections.spawn(connection(io, peer, builder.clone(), router.clone(), stop.clone()));
+        connections.spawn(connection(io, peer, builder.clone(), handler.clone(), stop.clone()));
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
     Ok(())
 }
 
-async fn connection<I>(
+async fn connection<I, H>(
     io: I,
     peer: PeerInfo,
     builder: Builder<TokioExecutor>,
-    router: Router,
+    handler: H,
     stop: CancellationToken,
 ) where
     I: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+    H: Handler,
 {
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
-        router.clone().oneshot(request.map(Body::new))
+        let answer = handler.clone().answer(request.map(Body::new));
+        answer.map(Ok::<_, Infallible>)
     });
     let connection = builder.serve_connection(TokioIo::new(io), service);
     tokio::pin!(connection);

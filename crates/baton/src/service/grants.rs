@@ -59,7 +59,7 @@ impl Service {
     /// Ends a grant, its tokens, its streams, and the work that came in by it.
     pub async fn revoke_grant(&self, id: &str, actor: &str) -> Result<Arc<Grant>, Error> {
         let grant = self.store.revoke_grant(id, actor, self.now()).await?;
-        self.revocations.send_modify(|count| *count += 1);
+        self.ring();
         info!(grant.id = %grant.id, "grant revoked");
         crash::pass(crash::REVOKED);
         if let Err(why) = self.end_revoked().await {

@@ -52,8 +52,8 @@ pub struct Service {
     pub limits: Arc<RwLock<Arc<Limits>>>,
     /// The node is draining: no new work, and those who wait get what there is.
     pub draining: CancellationToken,
-    /// Counts revoked grants: whoever serves one for long looks again.
-    pub revocations: tokio::sync::watch::Sender<u64>,
+    /// Rung when a grant is revoked and when the node begins to drain: whoever serves one caller for long looks again.
+    pub alarm: tokio::sync::watch::Sender<u64>,
 }
 
 impl std::fmt::Debug for Service {
@@ -108,6 +108,16 @@ impl Service {
     /// The limits that hold now.
     pub fn limits(&self) -> Arc<Limits> {
         Arc::clone(&self.limits.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// No new work from here on; those who wait get what there is.
+    pub fn drain(&self) {
+        self.draining.cancel();
+        self.ring();
+    }
+
+    fn ring(&self) {
+        self.alarm.send_modify(|count| *count += 1);
     }
 
     pub fn now(&self) -> Timestamp {

@@ -9,6 +9,7 @@ use baton_core::model::{Message, Role, StreamResponse, TaskState};
 use baton_core::task::{Holder, HolderKind, Input, New, Request, Snapshot, State, Task};
 use baton_store::{Applied, By, Create, Idempotency, Known, NewPush, Op, Verb};
 use sha2::{Digest as _, Sha256};
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::follow::{Events, Follow, may_be_message};
@@ -66,7 +67,7 @@ impl Handed {
 
 impl Service {
     /// SendMessage: waits until the task settles, or returns at once where that is asked for.
-    pub async fn send(&self, scope: &Scope, send: Send) -> Result<Sent, Error> {
+    pub async fn send(&self, scope: &Scope, send: Box<Send>) -> Result<Sent, Error> {
         let (at_once, wait) = (send.return_immediately, send.wait.unwrap_or(Duration::MAX));
         let mut handed = self.hand_in(scope, send, at_once).await?;
         if at_once {
@@ -77,20 +78,20 @@ impl Service {
         let mut known = handed.applied.known.clone();
         if !settled(known.task()) {
             let watch = handed.watch(&self.hub);
-            known = self.settled(watch, known, self.limits().send_wait.min(wait), settled).await;
+            let wait = self.limits().send_wait.min(wait);
+            known = Box::pin(self.settled(watch, known, wait, settled)).await;
         }
         self.sent(known).await
     }
 
     /// The direct Message, or the task; that is shown herewith.
     async fn sent(&self, known: Known) -> Result<Sent, Error> {
-        let mut snapshot = self.whole(known).await?;
+        let mut snapshot = match known {
+            Known::Whole(snapshot) => snapshot,
+            head @ Known::Head(_) => Box::pin(self.whole(head)).await?,
+        };
         if may_be_message(&snapshot.task) {
-            snapshot = match self.shown(&By::Node, Arc::clone(&snapshot)).await {
-                // The reply was quicker.
-                Err(Error::TaskNotFound) => self.load_by(&By::Node, &snapshot.task.id.to_string()).await?,
-                shown => shown?,
-            };
+            snapshot = Box::pin(self.show(snapshot)).await?;
         }
         Ok(match reply_of(&snapshot) {
             Some(reply) => Sent::Message(reply),
@@ -98,8 +99,16 @@ impl Service {
         })
     }
 
+    /// Shows a task whose agent might have answered with a Message. That may have been quicker.
+    async fn show(&self, snapshot: Arc<Snapshot>) -> Result<Arc<Snapshot>, Error> {
+        match self.shown(&By::Node, Arc::clone(&snapshot)).await {
+            Err(Error::TaskNotFound) => self.load_by(&By::Node, &snapshot.task.id.to_string()).await,
+            shown => shown,
+        }
+    }
+
     /// SendStreamingMessage: the task as it was handed in, then its events to the end or to a question.
-    pub async fn stream(&self, scope: &Scope, send: Send) -> Result<Follow, Error> {
+    pub async fn stream(&self, scope: &Scope, send: Box<Send>) -> Result<Follow, Error> {
         if !scope.agent.settings.streaming {
             return Err(Error::Unsupported("this agent does not stream"));
         }
@@ -132,7 +141,7 @@ impl Service {
     }
 
     /// Commits the message. Everything that could be refused is refused before anything is written.
-    async fn hand_in(&self, scope: &Scope, send: Send, shown: bool) -> Result<Handed, Error> {
+    async fn hand_in(&self, scope: &Scope, send: Box<Send>, shown: bool) -> Result<Handed, Error> {
         scope.allow(Verb::Send)?;
         if send.push.is_some() {
             scope.allow_push()?;
@@ -147,12 +156,12 @@ impl Service {
         scope.agent.modes.check_message(&send.message)?;
         scope.agent.modes.check_accepted(&send.accepted_output_modes)?;
         match send.message.task_id.as_deref().map(parse_id).transpose()? {
-            Some(task) => self.follow_up(scope, send, task).await,
+            Some(task) => Box::pin(self.follow_up(scope, send, task)).await,
             None => self.create(scope, send, shown).await,
         }
     }
 
-    async fn create(&self, scope: &Scope, send: Send, shown: bool) -> Result<Handed, Error> {
+    async fn create(&self, scope: &Scope, send: Box<Send>, shown: bool) -> Result<Handed, Error> {
         let id = TaskId::new(new_id());
         let (agent, owner) = (scope.agent.name().clone(), scope.owner().clone());
         let digest = send.idempotency_key.as_ref().map(|_| digest(&send.message)).transpose()?;
@@ -168,7 +177,10 @@ impl Service {
             context_id: Some(context_id.to_string()),
             ..send.message
         };
-        let push = self.inline_push(id, send.push).await?;
+        let push = match send.push {
+            Some(push) => Some(Box::pin(self.inline_push(id, push)).await?),
+            None => None,
+        };
         let request = Request {
             accepted_output_modes: send.accepted_output_modes,
             metadata: send.metadata,
@@ -205,7 +217,7 @@ impl Service {
         if applied.known.task().id == id {
             return Ok(Handed { watch, applied });
         }
-        self.earlier(applied).await
+        Box::pin(self.earlier(applied)).await
     }
 
     /// The task that an earlier message of the same key made. Watched first and read again then: what was committed since
@@ -235,18 +247,21 @@ impl Service {
     /// leaves no task behind that nobody works on.
     async fn commit(&self, op: Op, slot: Option<Slot>) -> Result<Applied, Error> {
         let Some(slot) = slot else { return Ok(self.store.apply(op).await?) };
+        self.spawn_commit(op, slot).await.map_err(|why| Error::Internal(why.to_string()))?
+    }
+
+    fn spawn_commit(&self, op: Op, slot: Slot) -> JoinHandle<Result<Applied, Error>> {
         let (store, dispatcher) = (Arc::clone(&self.store), Arc::clone(&self.dispatcher));
-        let work = async move {
+        self.dispatcher.spawn(async move {
             let applied = store.apply(op).await?;
             if !applied.repeated {
                 dispatcher.start(&applied.known, slot);
             }
-            Ok::<_, Error>(applied)
-        };
-        self.dispatcher.spawn(work).await.map_err(|why| Error::Internal(why.to_string()))?
+            Ok(applied)
+        })
     }
 
-    async fn follow_up(&self, scope: &Scope, send: Send, id: TaskId) -> Result<Handed, Error> {
+    async fn follow_up(&self, scope: &Scope, send: Box<Send>, id: TaskId) -> Result<Handed, Error> {
         let watch = self.hub.watch(id);
         let turn = Turn { message: send.message, key: send.idempotency_key, push: send.push };
         let applied = self.add_message(&scope.by(), id, turn).await?;
@@ -261,13 +276,12 @@ impl Service {
     }
 
     /// What is to be stored of a configuration that came with a message.
-    async fn inline_push(&self, id: TaskId, push: Option<Inline>) -> Result<Option<NewPush>, Error> {
-        let Some(push) = push else { return Ok(None) };
+    async fn inline_push(&self, id: TaskId, push: Inline) -> Result<NewPush, Error> {
         match self.new_push(id, push).await {
             Err(Error::Invalid(violation)) => {
                 Err(Error::Invalid(violation.within("configuration.taskPushNotificationConfig")))
             }
-            new => new.map(Some),
+            new => new,
         }
     }
 
@@ -284,7 +298,10 @@ impl Service {
             role: Role::User,
             ..message
         };
-        let push = self.inline_push(id, push).await?;
+        let push = match push {
+            Some(push) => Some(self.inline_push(id, push).await?),
+            None => None,
+        };
         let inputs = vec![Input::Messaged { message: Arc::new(message.clone()) }];
         let Some(key) = key else {
             let op = Op { push, ..op(new_id(), by.clone(), id, inputs, self.now()) };

@@ -23,8 +23,8 @@ use crate::service::list::List;
 use crate::service::send::{Send, Sent};
 use crate::service::{Error, Scope, Service};
 
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-const LAST_EVENT_ID: &str = "last-event-id";
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Bytes of an idempotency key.
 const KEY: usize = 255;
@@ -104,8 +104,8 @@ impl Parameters {
     /// Refuses a request that does not name the extensions that the agent requires.
     pub fn read(headers: &HeaderMap, scope: &Scope, version: Version) -> Result<Self, Fault> {
         let activated = Activated::read(headers, &scope.agent.settings)?;
-        let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("\u{0}"));
-        let idempotency_key = text(IDEMPOTENCY_KEY)
+        let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("\u{0}"));
+        let idempotency_key = text(&IDEMPOTENCY_KEY)
             .map(|key| {
                 let good = (1..=KEY).contains(&key.len()) && !key.chars().any(char::is_control);
                 good.then(|| key.to_owned()).ok_or_else(|| {
@@ -113,7 +113,7 @@ impl Parameters {
                 })
             })
             .transpose();
-        let last_event_id = text(LAST_EVENT_ID)
+        let last_event_id = text(&LAST_EVENT_ID)
             .filter(|last| !last.is_empty())
             .map(|last| {
                 last.parse().map_err(|_| Error::invalid("Last-Event-ID", "is the id of an event: a number"))
@@ -147,12 +147,14 @@ pub async fn call(
             None,
         ));
     }
+    // A future is as large as the largest that it may have to hold: what is asked for less often is kept elsewhere.
     match call {
-        Call::SendMessage(request) => send(service, scope, *request, parameters).await,
+        Call::SendMessage(request) => send(service, scope, request, parameters).await,
         Call::SendStreamingMessage(request) => {
             let id = request.message.task_id.clone();
-            let (send, _) = to_send(*request, parameters);
-            let follow = service.stream(scope, send).await.map_err(|why| fault::of(why, id.as_deref()))?;
+            let (send, _) = to_send(request, parameters);
+            let follow = Box::pin(service.stream(scope, send)).await;
+            let follow = follow.map_err(|why| fault::of(why, id.as_deref()))?;
             Ok(Answer::Stream(Box::new(follow)))
         }
         Call::GetTask(request) => {
@@ -160,36 +162,38 @@ pub async fn call(
                 service.load(scope, &request.id).await.map_err(|why| fault::of(why, Some(&request.id)))?;
             Ok(Answer::Task(Box::new(snapshot.object(length(request.history_length), true))))
         }
-        Call::ListTasks(request) => list(service, scope, request).await.map_err(|why| fault::of(why, None)),
+        Call::ListTasks(request) => {
+            Box::pin(list(service, scope, request)).await.map_err(|why| fault::of(why, None))
+        }
         Call::CancelTask(request) => {
-            let snapshot =
-                service.cancel(scope, &request.id).await.map_err(|why| fault::of(why, Some(&request.id)))?;
+            let canceled = Box::pin(service.cancel(scope, &request.id)).await;
+            let snapshot = canceled.map_err(|why| fault::of(why, Some(&request.id)))?;
             Ok(Answer::Task(Box::new(snapshot.object(None, true))))
         }
         Call::SubscribeToTask(request) => {
-            let follow = service.subscribe(scope, &request.id, parameters.last_event_id).await;
+            let follow = Box::pin(service.subscribe(scope, &request.id, parameters.last_event_id)).await;
             Ok(Answer::Stream(Box::new(follow.map_err(|why| fault::of(why, Some(&request.id)))?)))
         }
         Call::CreateTaskPushNotificationConfig(config) => {
             let id = config.task_id.clone();
-            let created = service.create_push(scope, config, parameters.edition).await;
+            let created = Box::pin(service.create_push(scope, config, parameters.edition)).await;
             let config = created.map_err(|why| fault::of(why, id.as_deref()))?;
             Ok(Answer::PushConfig(Box::new(config)))
         }
         Call::GetTaskPushNotificationConfig(request) => {
-            let found = service.load_push(scope, &request.task_id, &request.id).await;
+            let found = Box::pin(service.load_push(scope, &request.task_id, &request.id)).await;
             let config = found.map_err(|why| fault::of(why, Some(&request.task_id)))?;
             Ok(Answer::PushConfig(Box::new(config)))
         }
         Call::ListTaskPushNotificationConfigs(request) => {
             let size = length(request.page_size).filter(|size| *size > 0);
             let page = (size, request.page_token.as_deref());
-            let listed = service.list_push(scope, &request.task_id, page).await;
+            let listed = Box::pin(service.list_push(scope, &request.task_id, page)).await;
             let (configs, next_page_token) = listed.map_err(|why| fault::of(why, Some(&request.task_id)))?;
             Ok(Answer::PushConfigs(ListTaskPushNotificationConfigsResponse { configs, next_page_token }))
         }
         Call::DeleteTaskPushNotificationConfig(request) => {
-            let deleted = service.delete_push(scope, &request.task_id, &request.id).await;
+            let deleted = Box::pin(service.delete_push(scope, &request.task_id, &request.id)).await;
             deleted.map_err(|why| fault::of(why, Some(&request.task_id)))?;
             Ok(Answer::Deleted)
         }
@@ -203,7 +207,7 @@ pub async fn call(
 async fn send(
     service: &Service,
     scope: &Scope,
-    request: SendMessageRequest,
+    request: Box<SendMessageRequest>,
     parameters: Parameters,
 ) -> Result<Answer, Fault> {
     let id = request.message.task_id.clone();
@@ -215,12 +219,12 @@ async fn send(
     }))
 }
 
-fn to_send(request: SendMessageRequest, parameters: Parameters) -> (Send, Option<usize>) {
+fn to_send(request: Box<SendMessageRequest>, parameters: Parameters) -> (Box<Send>, Option<usize>) {
     let configuration = request.configuration;
     let key = parameters
         .idempotency_key
         .or_else(|| parameters.activated.idempotent_send.then(|| request.message.message_id.clone()));
-    let send = Send {
+    let send = Box::new(Send {
         message: request.message,
         accepted_output_modes: configuration.accepted_output_modes,
         metadata: request.metadata,
@@ -229,7 +233,7 @@ fn to_send(request: SendMessageRequest, parameters: Parameters) -> (Send, Option
         idempotency_key: key,
         push: configuration.task_push_notification_config.map(|config| (config, parameters.edition)),
         wait: parameters.wait,
-    };
+    });
     (send, length(configuration.history_length))
 }
 

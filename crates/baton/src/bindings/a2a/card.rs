@@ -1,5 +1,7 @@
 //! Agent cards (§4.4, §8): what an agent says of itself, with what caches need.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -52,14 +54,18 @@ pub fn signed(service: &Service, agent: &Agent) -> (AgentCard, Vec<AgentInterfac
     (card, interfaces)
 }
 
-pub async fn of_default(State(doors): State<Doors>, request: Parts) -> Response {
+pub async fn of_default(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     match doors.service.agents.find_default() {
         Some(agent) => answer(&doors, agent.name().as_str(), &request).await,
         None => refuse(&fault::of(Error::AgentNotFound, None), &request.headers),
     }
 }
 
-pub async fn of_agent(State(doors): State<Doors>, Path(agent): Path<String>, request: Parts) -> Response {
+pub async fn of_agent(
+    State(doors): State<Arc<Doors>>,
+    Path(agent): Path<String>,
+    request: Parts,
+) -> Response {
     answer(&doors, &agent, &request).await
 }
 

@@ -8,6 +8,8 @@ mod jsonrpc;
 mod rest;
 mod splice;
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -23,7 +25,7 @@ use super::Doors;
 pub use card::{SERVED, public as public_card};
 pub use rest::rest;
 
-pub fn router(doors: &Doors) -> Router<Doors> {
+pub fn router(doors: &Doors) -> Router<Arc<Doors>> {
     Router::new()
         .merge(grpc::router(doors))
         .route("/.well-known/agent-card.json", get(card::of_default))
@@ -36,12 +38,42 @@ pub fn router(doors: &Doors) -> Router<Doors> {
         .route("/a2a/{agent}/{*rest}", any(below_agent))
 }
 
-async fn at_agent(State(doors): State<Doors>, Path(agent): Path<String>, request: Request<Body>) -> Response {
+/// Where a request goes that the router need not be asked about.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Place {
+    /// JSON-RPC, at the URL of this agent.
+    Agent(String),
+    /// This method of the gRPC service of A2A 1.0.
+    Method(String),
+}
+
+/// The place of a path. One that is spelled in an unusual way is the router's.
+pub fn place(path: &str) -> Option<Place> {
+    let plain = |name: &str| (!name.is_empty() && !name.contains(['/', '%'])).then(|| name.to_owned());
+    if let Some(rest) = path.strip_prefix("/a2a/") {
+        return plain(rest.strip_suffix('/').unwrap_or(rest)).map(Place::Agent);
+    }
+    plain(path.strip_prefix(grpc::V1)?).map(Place::Method)
+}
+
+/// Answers one request. A connection keeps room for what answers it for as long as it is open: that room is to be small.
+pub async fn answer(doors: &Doors, place: Place, request: Request<Body>) -> Response {
+    match place {
+        Place::Agent(agent) => Box::pin(jsonrpc::answer(doors, &agent, request)).await,
+        Place::Method(method) => Box::pin(grpc::v1(doors, &method, request)).await,
+    }
+}
+
+async fn at_agent(
+    State(doors): State<Arc<Doors>>,
+    Path(agent): Path<String>,
+    request: Request<Body>,
+) -> Response {
     jsonrpc::answer(&doors, &agent, request).await
 }
 
 async fn below_agent(
-    State(doors): State<Doors>,
+    State(doors): State<Arc<Doors>>,
     Path((agent, _)): Path<(String, String)>,
     request: Request<Body>,
 ) -> Response {

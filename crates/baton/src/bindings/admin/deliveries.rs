@@ -1,5 +1,7 @@
 //! Push notifications and what became of them, for the operator.
 
+use std::sync::Arc;
+
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
@@ -117,7 +119,7 @@ impl From<DeliveryAttempt> for Attempt {
 }
 
 pub async fn list(
-    State(doors): State<Doors>,
+    State(doors): State<Arc<Doors>>,
     filter: Result<Query<Filter>, QueryRejection>,
     request: Parts,
 ) -> Response {
@@ -133,7 +135,7 @@ pub async fn list(
 }
 
 pub async fn show(
-    State(doors): State<Doors>,
+    State(doors): State<Arc<Doors>>,
     Path((task, id)): Path<(String, String)>,
     before: Result<Query<Before>, QueryRejection>,
     request: Parts,
@@ -152,7 +154,7 @@ pub async fn show(
 }
 
 pub async fn replay(
-    State(doors): State<Doors>,
+    State(doors): State<Arc<Doors>>,
     Path((task, id)): Path<(String, String)>,
     request: Parts,
 ) -> Response {

@@ -68,7 +68,7 @@ struct Grants {
     grants: Vec<Shown>,
 }
 
-pub async fn list(State(doors): State<Doors>, request: Parts) -> Response {
+pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
         let grants = doors.service.store.list_grants().await?;
@@ -77,7 +77,7 @@ pub async fn list(State(doors): State<Doors>, request: Parts) -> Response {
     answer(listed.await, None)
 }
 
-pub async fn create(State(doors): State<Doors>, request: Request<Body>) -> Response {
+pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
     let created = async {
         let (parts, body) = request.into_parts();
         doors.gate.operator(&parts)?;
@@ -88,7 +88,7 @@ pub async fn create(State(doors): State<Doors>, request: Request<Body>) -> Respo
     answer(created.await, None)
 }
 
-pub async fn revoke(State(doors): State<Doors>, Path(id): Path<String>, request: Parts) -> Response {
+pub async fn revoke(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let revoked = async {
         doors.gate.operator(&request)?;
         match doors.service.revoke_grant(&id, ACTOR).await {

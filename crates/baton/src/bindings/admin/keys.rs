@@ -1,5 +1,7 @@
 //! The keys that sign agent cards, for the operator.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -50,11 +52,11 @@ fn all(doors: &Doors) -> Keys {
     Keys { keys: doors.service.keys.list(Purpose::Card).iter().map(Shown::of).collect() }
 }
 
-pub async fn list(State(doors): State<Doors>, request: Parts) -> Response {
+pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     answer(doors.gate.operator(&request).map(|()| all(&doors)), None)
 }
 
-pub async fn create(State(doors): State<Doors>, request: Request<Body>) -> Response {
+pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
     let created = async {
         let (parts, body) = request.into_parts();
         doors.gate.operator(&parts)?;
@@ -70,7 +72,7 @@ pub async fn create(State(doors): State<Doors>, request: Request<Body>) -> Respo
     answer(created.await, None)
 }
 
-pub async fn retire(State(doors): State<Doors>, Path(kid): Path<String>, request: Parts) -> Response {
+pub async fn retire(State(doors): State<Arc<Doors>>, Path(kid): Path<String>, request: Parts) -> Response {
     let retired = async {
         doors.gate.operator(&request)?;
         doors.service.keys.retire(Purpose::Card, &kid, doors.service.now()).map_err(refused)?;

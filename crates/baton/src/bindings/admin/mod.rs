@@ -6,6 +6,8 @@ mod keys;
 mod status;
 mod tasks;
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
@@ -20,7 +22,7 @@ use super::media::{Media, is_json};
 use super::{Doors, body, fault};
 use crate::service::Error;
 
-pub fn router() -> Router<Doors> {
+pub fn router() -> Router<Arc<Doors>> {
     Router::new()
         .route("/api/v1/status", get(status::show))
         .route("/api/v1/agents", get(status::agents))

@@ -56,7 +56,7 @@ struct Agent {
     default: bool,
 }
 
-pub async fn show(State(doors): State<Doors>, request: Parts) -> Response {
+pub async fn show(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     answer(status(&doors, &request).await, None)
 }
 
@@ -78,7 +78,7 @@ async fn status(doors: &Doors, request: &Parts) -> Result<Status, Error> {
     })
 }
 
-pub async fn agents(State(doors): State<Doors>, request: Parts) -> Response {
+pub async fn agents(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     let agents = doors.gate.operator(&request).map(|()| list(&doors));
     answer(agents, None)
 }
@@ -102,13 +102,13 @@ fn list(doors: &Doors) -> Agents {
 }
 
 /// The manifest of one agent.
-pub async fn agent(State(doors): State<Doors>, Path(name): Path<String>, request: Parts) -> Response {
+pub async fn agent(State(doors): State<Arc<Doors>>, Path(name): Path<String>, request: Parts) -> Response {
     let shown = find(&doors, &name, &request).map(|agent| doors.service.manifest(&agent.settings));
     answer(shown, None)
 }
 
 /// The public card of one agent, published or not, as it is sent.
-pub async fn card(State(doors): State<Doors>, Path(name): Path<String>, request: Parts) -> Response {
+pub async fn card(State(doors): State<Arc<Doors>>, Path(name): Path<String>, request: Parts) -> Response {
     match find(&doors, &name, &request) {
         Ok(agent) => {
             let mut response = Response::new(Body::from(a2a::public_card(&doors.service, &agent.settings)));

@@ -1,5 +1,7 @@
 //! Every owner's tasks, for the operator.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -64,7 +66,7 @@ impl Shown {
 }
 
 pub async fn list(
-    State(doors): State<Doors>,
+    State(doors): State<Arc<Doors>>,
     filter: Result<Query<Filter>, QueryRejection>,
     request: Parts,
 ) -> Response {
@@ -87,7 +89,7 @@ pub async fn list(
     answer(listed.await, None)
 }
 
-pub async fn show(State(doors): State<Doors>, Path(id): Path<String>, request: Parts) -> Response {
+pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
         Ok(Shown::of(&*doors.service.load_by(&By::Node, &id).await?, None, true))
@@ -95,7 +97,7 @@ pub async fn show(State(doors): State<Doors>, Path(id): Path<String>, request: P
     answer(shown.await, Some(&id))
 }
 
-pub async fn cancel(State(doors): State<Doors>, Path(id): Path<String>, request: Parts) -> Response {
+pub async fn cancel(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let cancelled = async {
         doors.gate.operator(&request)?;
         Ok(Shown::of(&*doors.service.cancel_by(By::Node, &id).await?, None, true))
@@ -104,7 +106,11 @@ pub async fn cancel(State(doors): State<Doors>, Path(id): Path<String>, request:
 }
 
 /// The operator's answer to a task's question, as its owner would give it.
-pub async fn message(State(doors): State<Doors>, Path(id): Path<String>, request: Request<Body>) -> Response {
+pub async fn message(
+    State(doors): State<Arc<Doors>>,
+    Path(id): Path<String>,
+    request: Request<Body>,
+) -> Response {
     let said = async {
         let (parts, body) = request.into_parts();
         doors.gate.operator(&parts)?;
@@ -114,7 +120,7 @@ pub async fn message(State(doors): State<Doors>, Path(id): Path<String>, request
     answer(said.await, Some(&id))
 }
 
-pub async fn events(State(doors): State<Doors>, Path(id): Path<String>, request: Parts) -> Response {
+pub async fn events(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let follow = async {
         doors.gate.operator(&request)?;
         let last = request.headers.get("last-event-id").and_then(|last| last.to_str().ok());

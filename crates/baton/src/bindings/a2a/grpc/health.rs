@@ -2,6 +2,7 @@
 //! open: they say nothing that is not published.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use axum::Router;
 use baton_wire::grpc::generated::DESCRIPTORS;
@@ -19,7 +20,7 @@ use crate::service::Service;
 /// Services that can be asked about; the empty name is the node.
 const KNOWN: [&str; 3] = ["", v1::SERVICE, v0_3::SERVICE];
 
-pub fn router(doors: &Doors) -> Router<Doors> {
+pub fn router(doors: &Doors) -> Router<Arc<Doors>> {
     let reflection = || {
         Builder::configure()
             .register_encoded_file_descriptor_set(DESCRIPTORS)

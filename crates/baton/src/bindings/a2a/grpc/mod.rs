@@ -7,6 +7,7 @@ mod reply;
 mod v0_3;
 mod v1;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -30,6 +31,10 @@ use super::call::{Answer, Parameters, call};
 use crate::access::Caller;
 use crate::service::{Error, Scope};
 pub use reply::refuse;
+pub use v1::v1;
+
+/// What the paths of the methods of A2A 1.0 begin with.
+pub const V1: &str = "/lf.a2a.v1.A2AService/";
 
 const ENCODING: &str = "grpc-encoding";
 const TIMEOUT: &str = "grpc-timeout";
@@ -37,10 +42,10 @@ const TIMEOUT: &str = "grpc-timeout";
 /// Of a client's deadline, what is left for the answer to come back in: a tenth, but not more than this.
 const MARGIN: Duration = Duration::from_secs(1);
 
-pub fn router(doors: &Doors) -> Router<Doors> {
+pub fn router(doors: &Doors) -> Router<Arc<Doors>> {
     Router::new()
         .merge(health::router(doors))
-        .route("/lf.a2a.v1.A2AService/{method}", any(v1::v1))
+        .route("/lf.a2a.v1.A2AService/{method}", any(v1::call))
         .route("/a2a.v1.A2AService/{method}", any(v0_3::v0_3))
 }
 

@@ -1,6 +1,8 @@
 //! The service of A2A 0.3, `a2a.v1.A2AService`: the agent is named by the metadata `a2a-agent`, since its requests have no
 //! tenant.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -25,7 +27,7 @@ const AGENT: &str = "a2a-agent";
 
 /// Answers one call of a method.
 pub async fn v0_3(
-    State(doors): State<Doors>,
+    State(doors): State<Arc<Doors>>,
     Path(method): Path<String>,
     request: Request<Body>,
 ) -> Response {

@@ -1,5 +1,7 @@
 //! The service of A2A 1.0, `lf.a2a.v1.A2AService`.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -17,8 +19,16 @@ use super::{Codec, admit, answer, message, scope, serve};
 use crate::bindings::Doors;
 
 /// Answers one call of a method.
-pub async fn v1(State(doors): State<Doors>, Path(method): Path<String>, request: Request<Body>) -> Response {
-    answer(request, async |parts, body| run(&doors, &method, parts, body).await).await
+pub async fn v1(doors: &Doors, method: &str, request: Request<Body>) -> Response {
+    answer(request, async |parts, body| run(doors, method, parts, body).await).await
+}
+
+pub async fn call(
+    State(doors): State<Arc<Doors>>,
+    Path(method): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    v1(&doors, &method, request).await
 }
 
 async fn run(doors: &Doors, method: &str, parts: Parts, body: Body) -> Result<Response, Fault> {
