@@ -24,10 +24,9 @@ use std::process::ExitCode;
 use options::Options;
 use report::Report;
 
-/// Yardsticks are to have the allocator of the measured server, whichever that is.
-#[cfg(feature = "mimalloc")]
+/// Yardsticks have the allocator of the measured server.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// What can go wrong in a bench is shown to a person; no caller tells the kinds apart.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;

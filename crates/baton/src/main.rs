@@ -3,6 +3,11 @@
 use std::process::ExitCode;
 
 use baton::runner::process::warden;
+use tikv_jemallocator::Jemalloc;
+
+/// What one thread allocates another often frees: callers, the writer, and who answers them.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
