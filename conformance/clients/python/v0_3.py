@@ -170,15 +170,17 @@ class Face:
 
 
 async def connect(url, binding):
-    # The library's own patience: it gives up after five seconds without a byte.
-    http = httpx.AsyncClient(limits=httpx.Limits(max_connections=200))
+    limits = httpx.Limits(max_connections=200)
+    # For streams the library's own patience: it gives up after five seconds without a byte. A send that waits has no bytes.
+    http = httpx.AsyncClient(limits=limits)
+    patient = httpx.AsyncClient(limits=limits, timeout=checks.PATIENCE)
     card = await A2ACardResolver(http, url).get_agent_card()
     config = ClientConfig(httpx_client=http, supported_transports=[binding], use_client_preference=True)
     if binding == "GRPC":
         import grpc.aio
 
         config.grpc_channel_factory = grpc.aio.insecure_channel
-    return Face(card, config, http)
+    return Face(card, config, patient)
 
 
 if __name__ == "__main__":

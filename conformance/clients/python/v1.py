@@ -161,13 +161,16 @@ class Face:
 
 
 async def connect(url, binding):
-    http = httpx.AsyncClient(limits=httpx.Limits(max_connections=200))
+    limits = httpx.Limits(max_connections=200)
+    # For streams the library's own patience: it gives up after five seconds without a byte. A send that waits has no bytes.
+    http = httpx.AsyncClient(limits=limits)
+    patient = httpx.AsyncClient(limits=limits, timeout=checks.PATIENCE)
     card = await A2ACardResolver(http, url).get_agent_card()
 
     def config(streaming):
         made = ClientConfig(
             streaming=streaming,
-            httpx_client=http,
+            httpx_client=http if streaming else patient,
             supported_protocol_bindings=[binding],
             use_client_preference=True,
         )
