@@ -1,7 +1,9 @@
 //! Listeners: TCP, TLS and unix sockets, and what each connection says of who is calling; and the guarded dialer.
 
+mod connection;
 pub mod dialer;
 mod http;
+mod lane;
 mod operator;
 mod serve;
 mod tls;
@@ -12,10 +14,10 @@ use std::net::SocketAddr;
 
 use tokio_util::sync::CancellationToken;
 
+pub use self::connection::Handler;
 pub use self::http::HttpListener;
 use crate::access::Peer;
 pub use operator::OperatorListener;
-pub use serve::Handler;
 use serve::serve;
 pub use tls::TlsListener;
 pub use unix::UnixListener;
