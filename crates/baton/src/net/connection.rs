@@ -51,7 +51,9 @@ where
     };
     let ended = match begun {
         Ok((io, Version::Http1)) => http1(io, peer, handler, stop).await,
-        Ok((io, Version::Http2)) => Box::pin(http2(io, peer, handler, stop)).await,
+        Ok((io, Version::Http2)) => {
+            Box::pin(http2(Begun { vectored: false, ..io }, peer, handler, stop)).await
+        }
         Err(why) => return debug!(error = %why, "a connection broke before its first request"),
     };
     if let Err(why) = ended {
@@ -113,7 +115,7 @@ enum Version {
 }
 
 /// Reads as much as tells the versions apart.
-async fn begin<I: AsyncRead + Unpin>(mut io: I) -> io::Result<(Begun<I>, Version)> {
+async fn begin<I: AsyncRead + AsyncWrite + Unpin>(mut io: I) -> io::Result<(Begun<I>, Version)> {
     let (mut head, mut read) = ([0; PREFACE.len()], 0);
     while read < PREFACE.len() && head[..read] == PREFACE[..read] {
         match io.read(&mut head[read..]).await? {
@@ -122,7 +124,7 @@ async fn begin<I: AsyncRead + Unpin>(mut io: I) -> io::Result<(Begun<I>, Version
         }
     }
     let version = if head == PREFACE { Version::Http2 } else { Version::Http1 };
-    Ok((Begun { io, head, given: 0, read }, version))
+    Ok((Begun { vectored: io.is_write_vectored(), io, head, given: 0, read }, version))
 }
 
 /// A connection whose first bytes were read already. They are given together with those that follow them: in a read of
@@ -132,6 +134,9 @@ struct Begun<I> {
     head: [u8; PREFACE.len()],
     given: usize,
     read: usize,
+    /// Whether several slices are written at once. Where they are not, h2 copies messages up to 1 KiB, and writes the
+    /// trailers of gRPC together with them: one system call for each answer, and one packet.
+    vectored: bool,
 }
 
 impl<I: AsyncRead + Unpin> AsyncRead for Begun<I> {
@@ -174,7 +179,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Begun<I> {
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
+        self.vectored
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
