@@ -8,9 +8,12 @@ pub mod frame;
 #[expect(clippy::pedantic, reason = "written by prost-build")]
 pub mod generated;
 mod status;
+mod stretch;
 pub mod v0_3;
 pub mod v1;
 mod value;
+
+pub use stretch::{Hole, stretch};
 
 use baton_core::model::{Role, TaskState, Violation};
 use baton_core::time::Timestamp;

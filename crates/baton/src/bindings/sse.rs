@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use axum::body::Body;
 use axum::response::Response;
+use baton_core::model::StreamResponse;
 use baton_wire::fault::Fault;
 use baton_wire::sse::{KEEP_ALIVE, Wrap};
 use bytes::Bytes;
@@ -11,6 +12,7 @@ use futures_util::stream;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
+use super::a2a::splice::{self, Form, Pieces};
 use super::stream::{Next, Open, Place};
 use crate::access::Caller;
 use crate::service::Service;
@@ -19,15 +21,25 @@ use crate::service::follow::Follow;
 /// The answer that carries a task's events.
 pub fn respond(service: &Service, follow: Follow, wrap: Wrap, caller: Option<(Caller, Place)>) -> Response {
     let open = Open::new(service, follow, caller);
-    let frames = stream::unfold((open, wrap), |(mut open, wrap)| async {
+    let frames = stream::unfold((open, wrap, None::<Box<Pieces>>), |(mut open, wrap, mut pieces)| async {
+        // What is left of an item that is sent in pieces.
+        if let Some(piece) = pieces.as_mut().and_then(Iterator::next) {
+            return Some((Ok(piece), (open, wrap, pieces)));
+        }
         let frame = match open.next().await? {
-            Next::Item(seq, item) => wrap.item(seq, &item, open.until_input()),
+            Next::Item(seq, item) => {
+                let until_input = open.until_input();
+                let spell = |item: &StreamResponse| wrap.item(seq, item, until_input);
+                let first;
+                (first, pieces) = splice::item(item, Form::Json, spell).begin();
+                first
+            }
             Next::Quiet => Bytes::from_static(KEEP_ALIVE),
             Next::Refused(fault) => wrap.error(&fault),
             // To who reads, the connection is gone: it comes again with the id that it saw last.
             Next::Cut(_) => return None,
         };
-        Some((Ok::<_, Infallible>(frame), (open, wrap)))
+        Some((Ok::<_, Infallible>(frame), (open, wrap, pieces)))
     });
     stream_of(Body::from_stream(frames))
 }

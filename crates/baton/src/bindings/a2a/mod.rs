@@ -6,7 +6,7 @@ mod extensions;
 pub mod grpc;
 mod jsonrpc;
 mod rest;
-mod splice;
+pub(super) mod splice;
 
 use std::sync::Arc;
 

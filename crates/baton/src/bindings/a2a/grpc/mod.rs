@@ -28,6 +28,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use super::super::stream::Open;
 use super::super::{Doors, body, fault};
 use super::call::{Answer, Parameters, call};
+use super::splice::{self, Form};
 use crate::access::Caller;
 use crate::service::{Error, Scope};
 pub use reply::refuse;
@@ -116,7 +117,7 @@ where
     let place = doors.enter(scope, request.operation())?;
     let response = match call(&doors.service, scope, request, parameters).await? {
         Answer::Stream(follow) => reply::streamed(Open::new(&doors.service, *follow, place), codec.item),
-        answer => reply::whole((codec.encode)(&answer)),
+        answer => reply::spliced(splice::answer(answer, Form::Frame, codec.encode)),
     };
     Ok(activated.echo(response))
 }

@@ -17,6 +17,7 @@ use http_body_util::StreamBody;
 use prost::Message as _;
 use tonic::{Code, Status};
 
+use crate::bindings::a2a::splice::{self, Form, Pieces, Spliced};
 use crate::bindings::fault::CHALLENGE;
 use crate::bindings::stream::{Next, Open};
 
@@ -40,22 +41,44 @@ pub fn whole(message: Bytes) -> Response {
     answer(Body::new(Whole { message: Some(message), over: false }))
 }
 
+/// One message, in one piece or in several.
+pub fn spliced(message: Spliced) -> Response {
+    match message {
+        Spliced::Whole(message) => whole(message),
+        Spliced::Pieces(pieces) => {
+            let frames = pieces.map(Frame::data).chain(std::iter::once_with(|| Frame::trailers(success())));
+            answer(Body::new(StreamBody::new(stream::iter(frames.map(Ok::<_, Infallible>)))))
+        }
+    }
+}
+
 /// Items as they come, written with the number of their event and whether the stream ends at a question, then how the stream ended.
 pub fn streamed(open: Open, write: fn(u64, &StreamResponse, bool) -> Bytes) -> Response {
-    let frames = stream::unfold(Some(open), move |open| async move {
+    let frames = stream::unfold((Some(open), None::<Box<Pieces>>), move |(open, mut pieces)| async move {
+        // What is left of an item that is sent in pieces.
+        if let Some(piece) = pieces.as_mut().and_then(Iterator::next) {
+            return Some((Ok(Frame::data(piece)), (open, pieces)));
+        }
         let mut open = open?;
         let frame = loop {
             match open.next().await {
-                Some(Next::Item(seq, item)) => break Frame::data(write(seq, &item, open.until_input())),
+                Some(Next::Item(seq, item)) => {
+                    let until_input = open.until_input();
+                    let spell = |item: &StreamResponse| write(seq, item, until_input);
+                    let first;
+                    (first, pieces) = splice::item(item, Form::Frame, spell).begin();
+                    break Frame::data(first);
+                }
                 // The connection's own pings tell a quiet stream from a dead one.
                 Some(Next::Quiet) => {}
                 Some(Next::Refused(fault) | Next::Cut(fault)) => {
-                    return Some((Ok::<_, Infallible>(Frame::trailers(trailers(&status(&fault)))), None));
+                    let end = Frame::trailers(trailers(&status(&fault)));
+                    return Some((Ok::<_, Infallible>(end), (None, None)));
                 }
-                None => return Some((Ok(Frame::trailers(success())), None)),
+                None => return Some((Ok(Frame::trailers(success())), (None, None))),
             }
         };
-        Some((Ok(frame), Some(open)))
+        Some((Ok(frame), (Some(open), pieces)))
     });
     answer(Body::new(StreamBody::new(frames)))
 }
