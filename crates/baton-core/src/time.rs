@@ -1,6 +1,7 @@
 //! Points in time, in whole milliseconds: what a client is shown is exactly what is stored, compared and filtered.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -10,6 +11,9 @@ use time::format_description::well_known::Rfc3339;
 /// Milliseconds since the Unix epoch, UTC. Spelled as RFC 3339 with three decimals and `Z` (A2A §5.6.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
+
+/// The first and the last millisecond that RFC 3339 and `google.protobuf.Timestamp` can both spell: years 1 to 9999.
+const SPELLABLE: RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
 
 impl Timestamp {
     /// From milliseconds since the Unix epoch.
@@ -22,11 +26,17 @@ impl Timestamp {
         self.0
     }
 
-    /// Reads RFC 3339. A finer fraction is rounded up, so that "at or after" stays true for what is stored.
+    /// Reads RFC 3339, of the years 1 to 9999 in UTC.
     pub fn parse(text: &str) -> Option<Self> {
-        let nanos = OffsetDateTime::parse(text, &Rfc3339).ok()?.unix_timestamp_nanos();
-        let millis = nanos.div_euclid(1_000_000) + i128::from(nanos.rem_euclid(1_000_000) != 0);
-        i64::try_from(millis).ok().map(Self)
+        Self::from_nanos(OffsetDateTime::parse(text, &Rfc3339).ok()?.unix_timestamp_nanos())
+    }
+
+    /// From nanoseconds since the Unix epoch, where that is in the years 1 to 9999. A finer fraction is rounded up, so that
+    /// "at or after" stays true for what is stored; in the very last millisecond there is nothing above.
+    pub fn from_nanos(nanos: i128) -> Option<Self> {
+        let whole = i64::try_from(nanos.div_euclid(1_000_000)).ok()?;
+        let rounded = whole + i64::from(nanos.rem_euclid(1_000_000) != 0);
+        SPELLABLE.contains(&whole).then(|| Self(rounded.min(*SPELLABLE.end())))
     }
 
     /// This time moved on by `by`; stops at the end of what can be represented.
@@ -111,6 +121,25 @@ mod tests {
     fn a_finer_fraction_is_rounded_up() {
         assert_eq!(Timestamp::parse("1970-01-01T00:00:00.0010001Z"), Some(Timestamp::from_millis(2)));
         assert_eq!(Timestamp::parse("1969-12-31T23:59:59.9995Z"), Some(Timestamp::from_millis(0)));
+    }
+
+    #[test]
+    fn what_is_read_can_be_spelled() {
+        for (text, spelled) in [
+            ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
+            ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
+            ("9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.999Z"),
+            ("0001-01-01T00:00:00-00:01", "0001-01-01T00:01:00.000Z"),
+        ] {
+            let at = Timestamp::parse(text).unwrap();
+            assert_eq!((at.to_string().as_str(), Timestamp::parse(spelled)), (spelled, Some(at)), "{text}");
+        }
+        for text in ["0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
+        for nanos in [i128::MIN, i128::MAX, 253_402_300_800_000_000_000] {
+            assert_eq!(Timestamp::from_nanos(nanos), None, "{nanos}");
+        }
     }
 
     #[test]

@@ -45,16 +45,12 @@ fn nonempty(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// The first and the last second that RFC 3339 can spell.
-const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
-
-/// A time in whole milliseconds; a finer fraction is rounded up, as where it is read from text.
+/// A time in whole milliseconds, as it is read from text.
 fn to_timestamp(at: prost_types::Timestamp) -> Result<Timestamp, Violation> {
-    if !SECONDS.contains(&at.seconds) || !(0..1_000_000_000).contains(&at.nanos) {
-        return Err(Violation::new("", "is not a time between the years 1 and 9999"));
-    }
-    let millis = at.nanos / 1_000_000 + i32::from(at.nanos % 1_000_000 != 0);
-    Ok(Timestamp::from_millis(at.seconds * 1000 + i64::from(millis)))
+    let prost_types::Timestamp { seconds, nanos } = at;
+    let time = Timestamp::from_nanos(i128::from(seconds) * 1_000_000_000 + i128::from(nanos));
+    time.filter(|_| (0..1_000_000_000).contains(&nanos))
+        .ok_or_else(|| Violation::new("", "is not a time between the years 1 and 9999"))
 }
 
 fn from_timestamp(at: Timestamp) -> prost_types::Timestamp {
