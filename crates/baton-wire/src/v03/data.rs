@@ -5,6 +5,7 @@ use std::fmt;
 
 use baton_core::json::{Json, Object};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::{Serialize, Serializer};
 
 /// The member of a part's metadata that says its data is packed: the official libraries of 1.0 write and read it.
 const MARK: &str = "data_part_compat";
@@ -12,53 +13,60 @@ const MARK: &str = "data_part_compat";
 /// The member that packed data stands in.
 const VALUE: &str = "value";
 
-/// A value as 0.3 can carry it, with the part's metadata: an object as it is, anything else in one, and marked.
+/// A value as 0.3 can carry it, with the part's metadata: an object as it is, anything else in one, and marked. An object
+/// that would be taken for packed is packed too: the mark of its sender is lost, what it holds is not.
 pub fn pack<'a>(data: &'a Json, metadata: Option<&'a Object>) -> (Cow<'a, Json>, Option<Cow<'a, Object>>) {
-    if data.as_str().starts_with('{') {
+    let mut marked = metadata.map(|metadata| members(metadata.as_str())).unwrap_or_default();
+    if data.as_str().starts_with('{') && !(is_marked(&marked) && packed_in(data).is_some()) {
         return (Cow::Borrowed(data), metadata.map(Cow::Borrowed));
     }
-    let mut marked = metadata.map(members).unwrap_or_default();
     marked.retain(|(name, _)| name != MARK);
     marked.push((MARK.to_owned(), Json::parse("true").expect("true is JSON")));
-    let packed = object(&[(VALUE.to_owned(), data.clone())]);
-    let packed = Json::parse(packed.as_str()).expect("an object is JSON");
-    (Cow::Owned(packed), Some(Cow::Owned(object(&marked))))
+    let packed = object(vec![(VALUE.to_owned(), data.clone())]);
+    let packed = Json::from_serialize(&packed).expect("an object is JSON");
+    (Cow::Owned(packed), Some(Cow::Owned(object(marked))))
 }
 
 /// The value that was packed, and the metadata without the mark; both as they are where there is none.
 pub fn unpack(data: Json, metadata: Option<Object>) -> (Json, Option<Object>) {
-    let mut rest = metadata.as_ref().map(members).unwrap_or_default();
-    let marked = rest.iter().any(|(name, value)| name == MARK && value.as_str() == "true");
-    let inside = Object::parse(data.as_str()).map(|data| members(&data)).unwrap_or_default();
-    match inside.into_iter().find(|(name, _)| name == VALUE) {
-        Some((_, value)) if marked => {
+    let mut rest = metadata.as_ref().map(|metadata| members(metadata.as_str())).unwrap_or_default();
+    if !is_marked(&rest) {
+        return (data, metadata);
+    }
+    match packed_in(&data) {
+        Some(value) => {
             rest.retain(|(name, _)| name != MARK);
-            (value, (!rest.is_empty()).then(|| object(&rest)))
+            (value, (!rest.is_empty()).then(|| object(rest)))
         }
-        Some(_) | None => (data, metadata),
+        None => (data, metadata),
     }
 }
 
-/// The members of an object in their order.
-fn members(object: &Object) -> Vec<(String, Json)> {
-    serde_json::from_str::<Members>(object.as_str()).map(|members| members.0).unwrap_or_default()
+fn is_marked(metadata: &[(String, Json)]) -> bool {
+    metadata.iter().any(|(name, value)| name == MARK && value.as_str() == "true")
 }
 
-fn object(members: &[(String, Json)]) -> Object {
-    let mut text = String::from("{");
-    for (name, value) in members {
-        if text.len() > 1 {
-            text.push(',');
-        }
-        text.push_str(&serde_json::to_string(name).expect("text is JSON"));
-        text.push(':');
-        text.push_str(value.as_str());
-    }
-    text.push('}');
-    Object::parse(&text).expect("members that were JSON are JSON together")
+fn packed_in(data: &Json) -> Option<Json> {
+    members(data.as_str()).into_iter().find(|(name, _)| name == VALUE).map(|(_, value)| value)
+}
+
+/// The members of an object in their order; none of what is no object.
+fn members(json: &str) -> Vec<(String, Json)> {
+    serde_json::from_str::<Members>(json).map(|members| members.0).unwrap_or_default()
+}
+
+/// Not read again: what is packed may be a level deeper than anything that is let in.
+fn object(members: Vec<(String, Json)>) -> Object {
+    Object::from_serialize(&Members(members)).expect("members that were JSON are JSON together")
 }
 
 struct Members(Vec<(String, Json)>);
+
+impl Serialize for Members {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
 
 impl<'de> Deserialize<'de> for Members {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -18,7 +18,7 @@ use baton_wire::sse::Wrap;
 use baton_wire::v03::write::notification;
 use baton_wire::v03::{Spell, Spelled, Spelling};
 
-fn message() -> Message {
+pub fn message() -> Message {
     let file = |content| Part {
         content,
         metadata: Some(Object::parse(r#"{"page":1.0}"#).unwrap()),
@@ -48,7 +48,7 @@ fn status(state: TaskState) -> TaskStatus {
     TaskStatus { state, message: Some(message), timestamp: Some(Timestamp::from_millis(1_761_648_000_007)) }
 }
 
-fn task(state: TaskState) -> TaskObject {
+pub fn task(state: TaskState) -> TaskObject {
     let artifact = Artifact {
         artifact_id: "a".to_owned(),
         name: Some("n".to_owned()),
@@ -67,7 +67,7 @@ fn task(state: TaskState) -> TaskObject {
     }
 }
 
-fn config() -> TaskPushNotificationConfig {
+pub fn config() -> TaskPushNotificationConfig {
     TaskPushNotificationConfig {
         tenant: None,
         id: Some("c-1".to_owned()),

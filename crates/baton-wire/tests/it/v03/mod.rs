@@ -2,6 +2,8 @@
 
 mod card;
 mod golden;
+mod packing;
 mod properties;
 mod requests;
+mod strict;
 mod violations;
