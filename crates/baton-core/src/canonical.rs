@@ -54,14 +54,13 @@ impl Tree {
         match text.as_bytes().first() {
             Some(b'{') => {
                 let Members(raw) = serde_json::from_str(text)?;
-                let mut members: Vec<(String, Self)> = Vec::with_capacity(raw.len());
-                for (name, value) in raw {
-                    if members.iter().any(|(known, _)| *known == name) {
-                        return Err(Error::Twice(name.into_owned()));
-                    }
-                    members.push((name.into_owned(), Self::read(value.get())?));
+                if let Some(name) = twice(&raw) {
+                    return Err(Error::Twice(name.to_owned()));
                 }
-                Ok(Self::Object(members))
+                let read = |(name, value): (Cow<'_, str>, &RawValue)| {
+                    Ok((name.into_owned(), Self::read(value.get())?))
+                };
+                raw.into_iter().map(read).collect::<Result<_, Error>>().map(Self::Object)
             }
             Some(b'[') => {
                 let items: Vec<&RawValue> = serde_json::from_str(text)?;
@@ -142,6 +141,13 @@ impl fmt::Display for Tree {
             }
         }
     }
+}
+
+/// A name that comes twice. Sorted rather than compared each with each: a stranger's card may have very many.
+fn twice<'m>(members: &'m [(Cow<'_, str>, &RawValue)]) -> Option<&'m str> {
+    let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 /// The double that a JSON number means. A whole number that no double is exactly is refused, as some readers keep it and

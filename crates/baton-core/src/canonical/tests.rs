@@ -98,6 +98,17 @@ fn what_readers_would_not_agree_on_has_no_form() {
     assert!(canonical(&("[".repeat(101) + &"]".repeat(101))).is_err());
 }
 
+/// Found at once among very many: a stranger's card may be made so that looking for it takes long.
+#[test]
+fn a_member_given_twice_is_found_among_many() {
+    let many = |last: u32| {
+        let members: Vec<_> = (0..50_000).chain([last]).map(|name| format!("\"{name}\":0")).collect();
+        canonical(&format!("{{{}}}", members.join(",")))
+    };
+    assert!(many(50_000).is_ok());
+    assert!(matches!(many(25_000), Err(Error::Twice(name)) if name == "25000"));
+}
+
 #[test]
 fn what_says_nothing_goes() {
     let tree = Tree::parse(r#"{"a":"","b":[[],{"c":null}],"d":{"e":false,"f":0},"g":["",1]}"#).unwrap();
