@@ -44,6 +44,10 @@ tck DIR *PROFILES:
     cargo build --release
     ./conformance/tck {{DIR}} {{PROFILES}}
 
+# Fuzzes one target, or one after the other (needs a nightly compiler and cargo-fuzz).
+fuzz *ARGS:
+    fuzz/run {{ARGS}}
+
 # The snapshots and the code of the definitions in proto/, written anew. Look at the difference before you commit it.
 gen:
     INSTA_UPDATE=always cargo nextest run --workspace

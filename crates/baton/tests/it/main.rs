@@ -7,6 +7,7 @@ mod crash;
 mod dialer;
 mod doors;
 mod federation;
+mod fuzzing;
 mod harness;
 mod process;
 mod push;

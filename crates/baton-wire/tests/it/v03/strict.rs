@@ -44,7 +44,7 @@ fn rest_answers_have_no_member_of_ours() {
 #[test]
 fn rest_events_have_no_member_of_ours() {
     let whole = task(TaskState::Working);
-    let artifact = (*whole.artifacts.as_ref().unwrap()[0]).clone();
+    let artifact = Arc::clone(&whole.artifacts.as_ref().unwrap()[0]);
     let status = whole.status.clone();
     for item in [
         StreamResponse::Task(whole),

@@ -1,0 +1,5 @@
+//! The fuzz target `answer`: its property says what it takes.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| baton_fuzz::properties::answer::holds(bytes));
