@@ -96,7 +96,7 @@ pub struct Network {
     pub prefix: u8,
 }
 
-/// Limits of DESIGN §10 that a file may change.
+/// Limits of DESIGN §10 that doors and use cases are handed.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Bytes of a request body.
@@ -106,6 +106,9 @@ pub struct Limits {
     pub streams_local: usize,
     /// How long a blocking send waits before it answers with the task as it stands.
     pub send_wait: Duration,
+    /// How long CancelTask waits for the end before it answers with the task as it stands. Not for a file to change: it is
+    /// longer than the kill ladder, and shorter than clients are patient.
+    pub cancel_wait: Duration,
 }
 
 impl Default for Limits {
@@ -115,6 +118,7 @@ impl Default for Limits {
             streams_per_grant: 1_000,
             streams_local: 10_000,
             send_wait: Duration::from_mins(10),
+            cancel_wait: Duration::from_secs(10),
         }
     }
 }

@@ -1,15 +1,11 @@
 //! Asking for a task's end, and waiting a moment for it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use baton_core::task::{Input, Refusal, Snapshot, State};
 use baton_store::{By, Verb};
 
 use super::{Error, Scope, Service, parse_id};
-
-/// How long CancelTask waits for the end before it answers with the task as it stands.
-pub const CANCEL_WAIT: Duration = Duration::from_secs(10);
 
 impl Service {
     pub async fn cancel(&self, scope: &Scope, id: &str) -> Result<Arc<Snapshot>, Error> {
@@ -25,7 +21,8 @@ impl Service {
             Err(baton_store::Error::Refused(Refusal::Terminal(_))) => return Err(Error::TaskNotCancelable),
             other => other?,
         };
-        let known = self.settled(watch, applied.known, CANCEL_WAIT, |task| task.state.is_terminal()).await;
+        let wait = self.limits().cancel_wait;
+        let known = self.settled(watch, applied.known, wait, |task| task.state.is_terminal()).await;
         let snapshot = self.whole(known).await?;
         // What ended otherwise before it could be stopped was not cancelled.
         let ended_otherwise = snapshot.task.state.is_terminal() && snapshot.task.state != State::Canceled;

@@ -1,6 +1,8 @@
 //! CancelTask: confirmed, repeated, in a race with the end, and after it.
 
-use baton::runner::{Refused, Signal};
+use std::time::Duration;
+
+use baton::runner::{Fact, Refused, Signal};
 use baton_wire::fault::Kind;
 use serde_json::Value;
 
@@ -18,10 +20,29 @@ async fn a_task_is_cancelled_when_its_holder_has_stopped() {
         });
         assert_eq!(attempt.hears().await, Signal::Cancel);
         assert_eq!(user.state(&id).await, "WORKING", "not before its holder has stopped");
-        attempt.report(vec![baton::runner::Fact::Canceled]).await.unwrap();
+        attempt.report(vec![Fact::Canceled]).await.unwrap();
         let task = soon(cancel).await.unwrap().ok();
         assert_eq!(state(&task), "CANCELED");
         assert_eq!(user.get(&id).await, task);
+        user.cancel(&id).await.refused(Kind::TaskNotCancelable);
+    }
+    node.finish().await;
+}
+
+/// Who does not stop in time is waited for no longer; the answer says that the task is not over, and it ends all the same.
+#[tokio::test]
+async fn a_holder_that_takes_long_is_not_waited_for() {
+    let node = TestNode::with(|settings| settings.limits.cancel_wait = Duration::from_millis(50)).await;
+    for user in node.doors("script") {
+        let id = user.hand_in("go").await;
+        let mut attempt = node.attempt("script").await;
+        let task = user.cancel(&id).await.ok();
+        assert_eq!((state(&task).as_str(), &task["id"]), ("WORKING", &id.as_str().into()));
+        assert_eq!(attempt.hears().await, Signal::Cancel, "it was asked to stop");
+        // Asking again asks for nothing new, and waits again.
+        assert_eq!(state(&user.cancel(&id).await.ok()), "WORKING");
+        attempt.report(vec![Fact::Canceled]).await.unwrap();
+        assert_eq!(user.state(&id).await, "CANCELED");
         user.cancel(&id).await.refused(Kind::TaskNotCancelable);
     }
     node.finish().await;
@@ -52,11 +73,11 @@ async fn the_end_is_final() {
             assert_eq!(attempt.hears().await, Signal::Cancel);
             let late = attempt.report(vec![chunk("late", "x", false, true)]).await;
             assert_eq!(late, Err(Refused::Canceling));
-            attempt.report(vec![baton::runner::Fact::Canceled]).await.unwrap();
+            attempt.report(vec![Fact::Canceled]).await.unwrap();
             attempt
         });
         let task = answer.ok();
-        for fact in [chunk("late", "x", false, true), baton::runner::Fact::Complete(None)] {
+        for fact in [chunk("late", "x", false, true), Fact::Complete(None)] {
             assert_eq!(attempt.report(vec![fact]).await, Err(Refused::Lost));
         }
         assert_eq!(user.get(&id).await, task);
