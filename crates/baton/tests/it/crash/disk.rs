@@ -1,7 +1,6 @@
 //! A disk on which nothing more can be written: a limit on the size of the node's files stands in for it.
 
 use std::fs;
-use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, prlimit};
 
@@ -9,9 +8,16 @@ use super::account::{Account, audit};
 use super::client::Send;
 use super::ledger::{Ledger, state};
 use super::node::{Node, Place};
+use crate::harness::until;
 
 /// What the node can still write before its disk is full: some commits' worth.
 const LEFT: u64 = 64 * 1024;
+
+/// An agent that says when it has begun, and goes on when it is told to.
+const GATED: &str = r#"
+[agents.gated]
+runner = { kind = "process", protocol = "text", command = ["sh", "-c", 'x=$(cat); : >FOLDER/begun; until [ -e FOLDER/go ]; do sleep 0.01; done; printf %s "$x"', "MARK"] }
+"#;
 
 fn limit(node: &Node, bytes: Option<u64>) {
     prlimit(Some(node.pid()), Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
@@ -19,7 +25,7 @@ fn limit(node: &Node, bytes: Option<u64>) {
 
 #[tokio::test]
 async fn a_full_disk_is_said_and_survived() {
-    let place = Place::new();
+    let place = Place::with_agents(GATED);
     let node = place.start().await;
     let (mut client, ledger) = (node.client(), Ledger::default());
     let log = fs::metadata(place.data().join("baton.db-wal")).unwrap().len();
@@ -49,22 +55,25 @@ async fn a_full_disk_is_said_and_survived() {
         ledger.saw("echo", &client.get("echo", task).await.unwrap().unwrap());
     }
 
-    // An agent's work goes on when there is space again.
+    // An agent's work goes on when there is space again: it ends while there is none.
     limit(&node, None);
-    let send = Send::new("slow", "later", "work").at_once();
+    let send = Send::new("gated", "later", "work").at_once();
     ledger.sends(&send);
     let task = client.send(&send).await.unwrap().unwrap();
     ledger.acknowledged(&send, &task);
-    limit(&node, Some(0));
     let id = task["id"].as_str().unwrap();
+    until("the child has begun", async || place.folder().join("begun").exists()).await;
+    limit(&node, Some(0));
     let mut other = node.client();
     let full = other.send(&Send::new("echo", "not now", "x")).await.unwrap().unwrap_err();
     assert_eq!(full.status, 503, "{full:?}");
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    fs::write(place.folder().join("go"), "").unwrap();
+    until("the child has said all and is gone", async || place.children().is_empty()).await;
+    assert_eq!(state(&client.get("gated", id).await.unwrap().unwrap()), "TASK_STATE_WORKING");
     limit(&node, None);
-    while state(&client.get("slow", id).await.unwrap().unwrap()) != "TASK_STATE_COMPLETED" {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let completed =
+        async || state(&client.get("gated", id).await.unwrap().unwrap()) == "TASK_STATE_COMPLETED";
+    until("what it said is there", completed).await;
     let retried = Send::new("echo", &format!("m{}", acknowledged.len()), &"x".repeat(1_000));
     let task = client.send(&retried).await.unwrap().unwrap();
     ledger.acknowledged(&retried, &task);
