@@ -18,11 +18,28 @@ struct Way {
 /// What is asked, in no version's words.
 #[derive(Clone, Debug)]
 enum Ask {
-    Send { text: &'static str, task: Option<String>, at_once: bool },
-    Get { task: String, history: Option<i32> },
-    Cancel { task: String },
-    Subscribe { task: String },
-    List { state: &'static str },
+    Send {
+        text: &'static str,
+        task: Option<String>,
+        at_once: bool,
+    },
+    /// A send that is to be answered by a stream.
+    Stream {
+        task: String,
+    },
+    Get {
+        task: String,
+        history: Option<i32>,
+    },
+    Cancel {
+        task: String,
+    },
+    Subscribe {
+        task: String,
+    },
+    List {
+        state: &'static str,
+    },
     Nothing,
 }
 
@@ -76,6 +93,7 @@ impl Way {
             Ask::Send { text, task, at_once } => {
                 (Operation::SendMessage, self.send(text, task.as_ref(), *at_once))
             }
+            Ask::Stream { task } => (Operation::SendStreamingMessage, self.send("more", Some(task), false)),
             Ask::Get { task, history } => (Operation::GetTask, json!({"id": task, "historyLength": history})),
             Ask::Cancel { task } => (Operation::CancelTask, json!({"id": task})),
             Ask::Subscribe { task } => (Operation::SubscribeToTask, json!({"id": task})),
@@ -91,6 +109,7 @@ impl Way {
                 Ask::Send { text, task, at_once } => {
                     ("SendMessage", self.send(text, task.as_ref(), *at_once))
                 }
+                Ask::Stream { task } => ("SendStreamingMessage", self.send("more", Some(task), false)),
                 Ask::Get { task, history } => {
                     ("GetTask", json!({"name": named(task), "historyLength": history.unwrap_or(0)}))
                 }
@@ -132,6 +151,10 @@ impl Way {
             Ask::Send { text, task, at_once } => {
                 let body = self.send(text, task.as_ref(), *at_once).to_string();
                 user.raw("POST", &format!("{base}/message:send"), body)
+            }
+            Ask::Stream { task } => {
+                let body = self.send("more", Some(task), false).to_string();
+                user.raw("POST", &format!("{base}/message:stream"), body)
             }
             Ask::Get { task, history } => {
                 let query = history.map_or_else(String::new, |length| format!("?historyLength={length}"));
@@ -267,5 +290,39 @@ async fn every_door_sees_the_work_alike() {
         });
         assert!(shown.starts_with("task COMPLETED \"so far\" <begin"), "{} {shown}", way.name());
     }
+    node.finish().await;
+}
+
+/// Report 1: in each of its four ends, over every binding in every version, and no runner hears of it.
+#[tokio::test]
+async fn what_is_over_is_over_at_every_door() {
+    let node = TestNode::start().await;
+    let user = node.anyone("script");
+    for end in ["COMPLETED", "FAILED", "REJECTED", "CANCELED"] {
+        let id = user.hand_in("go").await;
+        let attempt = node.attempt("script").await;
+        match end {
+            "COMPLETED" => attempt.complete().await,
+            "FAILED" => attempt.fail("no").await,
+            "REJECTED" => attempt.reject("never").await,
+            _ => drop(tokio::join!(user.cancel(&id), attempt.stops())),
+        }
+        let before = user.get(&id).await;
+        assert_eq!(user.state(&id).await, end);
+        let more = |at_once| Ask::Send { text: "more", task: Some(id.clone()), at_once };
+        for (ask, wanted) in [
+            (more(false), "refused: UNSUPPORTED_OPERATION"),
+            (more(true), "refused: UNSUPPORTED_OPERATION"),
+            (Ask::Stream { task: id.clone() }, "refused: UNSUPPORTED_OPERATION"),
+            (Ask::Subscribe { task: id.clone() }, "refused: UNSUPPORTED_OPERATION"),
+            (Ask::Cancel { task: id.clone() }, "refused: TASK_NOT_CANCELABLE"),
+        ] {
+            for way in ways(&node, "script") {
+                assert_eq!(way.ask(&ask).await, wanted, "{end}: {} {ask:?}", way.name());
+            }
+        }
+        assert_eq!(user.get(&id).await, before, "{end}");
+    }
+    assert!(node.is_idle("script"), "no runner heard of it");
     node.finish().await;
 }

@@ -80,6 +80,35 @@ async fn a_caller_sees_the_skills_that_are_for_him() {
     node.finish().await;
 }
 
+/// As 0.3 asks for it: by method, and at a path of its own.
+#[tokio::test]
+async fn a_client_of_0_3_gets_the_same_card() {
+    let node = TestNode::with(declare).await;
+    let (_, holder) = node.grant(&["echo", "script", "text"], &[Verb::ExtendedCard]).await;
+    let ask = async |user: &User| match user.door {
+        Door::Rest => user.ask(user.raw("GET", "/v1/card", "")).await,
+        Door::Rpc | Door::Grpc => {
+            let method = "agent/getAuthenticatedExtendedCard";
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": method});
+            user.ask(user.raw("POST", "", body.to_string())).await
+        }
+    };
+    for user in holder.json_doors() {
+        let answer = ask(&user).await;
+        assert_eq!(ids(&answer.ok()), ["open", "more", "ours"]);
+        assert_eq!(answer.ok()["supportsAuthenticatedExtendedCard"], true);
+        assert!(answer.header("cache-control").unwrap().starts_with("private"));
+        ask(&user.to("script")).await.refused(Kind::ExtendedAgentCardNotConfigured);
+        ask(&user.to("text")).await.refused(Kind::UnsupportedOperation);
+    }
+    for user in node.json_doors("echo") {
+        let answer = ask(&user).await;
+        answer.refused(Kind::Unauthenticated);
+        assert_eq!(answer.status, 401);
+    }
+    node.finish().await;
+}
+
 #[tokio::test]
 async fn the_operator_sees_what_cards_are_made_from() {
     let node = TestNode::with(declare).await;

@@ -5,7 +5,7 @@ use baton_wire::grpc::frame;
 use baton_wire::grpc::v0_3::pb;
 use bytes::Bytes;
 use prost::Message;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Answer, Door, TestNode, User, grpc, until};
 
@@ -149,6 +149,47 @@ async fn names_are_checked() {
         assert_eq!(ask(&user, "SendMessage", &said(vec![part], true)).await.invalid(), field);
     }
     ask(&user, "ListTasks", &()).await.refused(Kind::MethodNotFound);
+    node.finish().await;
+}
+
+/// One configuration, made, shown without its secrets, listed and deleted, twice.
+#[tokio::test]
+async fn a_configuration_is_made_found_listed_and_deleted() {
+    let node = TestNode::start().await;
+    let user = caller(&node, "echo");
+    let sent = ask(&user, "SendMessage", &said(vec![text("x")], true)).await.ok();
+    let parent = named(&sent["task"]["id"]);
+    let name = format!("{parent}/pushNotificationConfigs/c");
+    let url = "https://93.184.216.34/hook".to_owned();
+    let authentication =
+        pb::AuthenticationInfo { schemes: vec!["Bearer".into()], credentials: "cr3dential".into() };
+    let config = pb::PushNotificationConfig {
+        id: String::new(),
+        url: url.clone(),
+        token: "t0ken".into(),
+        authentication: Some(authentication),
+    };
+    let config =
+        pb::TaskPushNotificationConfig { name: name.clone(), push_notification_config: Some(config) };
+    let create = pb::CreateTaskPushNotificationConfigRequest {
+        parent: parent.clone(),
+        config_id: "c".into(),
+        config: Some(config),
+    };
+    let made = ask(&user, "CreateTaskPushNotificationConfig", &create).await.ok();
+    let shown = json!({"name": name, "pushNotificationConfig":
+        {"id": "c", "url": url, "authentication": {"schemes": ["Bearer"]}}});
+    assert_eq!(made, shown);
+    let get = pb::GetTaskPushNotificationConfigRequest { name: name.clone() };
+    assert_eq!(ask(&user, "GetTaskPushNotificationConfig", &get).await.ok(), shown);
+    let list = pb::ListTaskPushNotificationConfigRequest { parent, ..Default::default() };
+    let listed = ask(&user, "ListTaskPushNotificationConfig", &list).await.ok();
+    assert_eq!(listed["configs"], json!([shown]));
+    let delete = pb::DeleteTaskPushNotificationConfigRequest { name };
+    for _ in 0..2 {
+        assert_eq!(ask(&user, "DeleteTaskPushNotificationConfig", &delete).await.ok(), json!({}));
+    }
+    ask(&user, "GetTaskPushNotificationConfig", &get).await.refused(Kind::TaskNotFound);
     node.finish().await;
 }
 

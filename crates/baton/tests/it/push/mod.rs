@@ -1,6 +1,7 @@
 //! Push notifications: the operations at every door, and what reaches a real receiver.
 
 mod delivering;
+mod ending;
 mod failing;
 mod operations;
 mod secrets;

@@ -1,5 +1,6 @@
 //! A2A 0.3 at the doors: what its clients send and what they read.
 
+mod push;
 mod refusals;
 mod streams;
 mod tasks;

@@ -45,6 +45,35 @@ async fn a_question_is_final_where_the_stream_ends() {
     node.finish().await;
 }
 
+/// Reports 2 and 3: who goes away ends nothing, and who comes back gets the rest.
+#[tokio::test]
+async fn a_run_outlives_its_readers() {
+    let node = TestNode::start().await;
+    for client in old(&node, "script") {
+        let mut stream = client.stream("x").await;
+        let attempt = node.attempt("script").await;
+        assert_eq!(stream.line().await, "task submitted");
+        drop(stream);
+        attempt.write("out", "a").await;
+        let again = client.open(client.about_request("resubscribe", &attempt.task())).await;
+        attempt.append("out", "b").await;
+        attempt.complete().await;
+        assert_eq!(again.lines().await, ["task working", "out+=b", "completed, final"]);
+
+        // Exactly while the end is being stored.
+        let mut stream = client.stream("x").await;
+        let attempt = node.attempt("script").await;
+        let task = attempt.task();
+        attempt.write("out", "x").await;
+        assert_eq!(stream.line().await, "task submitted");
+        tokio::join!(attempt.complete(), async { drop(stream) });
+        let task = client.get(&task).await;
+        let part = &task["artifacts"][0]["parts"][0]["text"];
+        assert_eq!((super::state(&task).as_str(), part), ("completed", &json!("x")));
+    }
+    node.finish().await;
+}
+
 #[tokio::test]
 async fn a_direct_message_is_the_whole_stream() {
     let node = TestNode::start().await;

@@ -1,5 +1,6 @@
 //! Tasks sent, shown, listed and cancelled.
 
+use baton_wire::fault::Kind;
 use serde_json::{Value, json};
 
 use super::{id, message, old, state};
@@ -116,6 +117,42 @@ async fn a_question_and_its_answer() {
             attempt.complete().await;
         });
         assert_eq!(state(&client.payload(&done)), "completed");
+    }
+    node.finish().await;
+}
+
+/// Report 11, with the messages of 0.3.
+#[tokio::test]
+async fn ids_of_tasks_and_contexts_are_kept_apart() {
+    let node = TestNode::start().await;
+    for (client, tasks) in old(&node, "script").into_iter().zip(1..) {
+        let mut first = message("go");
+        first["contextId"] = "not a uuid ünï".into();
+        let task = client.payload(&client.try_send(first, json!({"blocking": false})).await);
+        assert_eq!(task["contextId"], "not a uuid ünï");
+        let mut attempt = node.attempt("script").await;
+        attempt.ask("which?").await;
+
+        let turn = |task: &Value, context: Option<&str>| {
+            let mut turn = message("this one");
+            turn["taskId"] = task.clone();
+            if let Some(context) = context {
+                turn["contextId"] = context.into();
+            }
+            client.try_send(turn, json!({"blocking": true}))
+        };
+        assert_eq!(turn(&task["id"], Some("another")).await.invalid(), "message.contextId");
+        turn(&json!(baton::clock::new_id()), None).await.refused(Kind::TaskNotFound);
+        turn(&json!("no id at all"), Some("x")).await.refused(Kind::TaskNotFound);
+        let count = node.anyone("script").list(json!({})).await;
+        assert_eq!(count["totalSize"], tasks, "nothing was made");
+
+        let (answer, ()) = tokio::join!(turn(&task["id"], None), async {
+            assert_eq!(attempt.hears_message().await, "this one");
+            attempt.complete().await;
+        });
+        let done = client.payload(&answer);
+        assert_eq!((state(&done).as_str(), &done["contextId"]), ("completed", &task["contextId"]));
     }
     node.finish().await;
 }
