@@ -1,13 +1,14 @@
 //! The verbs that concern who may call: grants and their credentials.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use baton_core::ident::AgentName;
 use baton_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{Actor, Error};
 
 /// What a grant lets its holder do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -41,6 +42,48 @@ impl Verb {
     }
 }
 
+/// Requests in a time, and how many of them may come at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    /// At least 1.
+    pub requests: u32,
+    pub per: Per,
+    /// At least 1.
+    pub burst: u32,
+}
+
+/// The time of a [`Rate`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Per {
+    Second,
+    Minute,
+}
+
+/// How much a holder may do; none where there is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GrantLimits {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Tasks that are not over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_tasks: Option<u32>,
+    /// New tasks in a day (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks_per_day: Option<u32>,
+    /// Bytes of a request's body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<u64>,
+}
+
+impl GrantLimits {
+    /// Whether tasks of the grant are counted. A limit that is set later begins with a count of what is open.
+    pub const fn counts_tasks(&self) -> bool {
+        self.open_tasks.is_some() || self.tasks_per_day.is_some()
+    }
+}
+
 /// A credentialed, scoped, revocable right to call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
@@ -49,16 +92,153 @@ pub struct Grant {
     /// Empty means nothing.
     pub agents: Vec<AgentName>,
     pub verbs: Vec<Verb>,
-    pub created_at: Timestamp,
+    pub limits: GrantLimits,
+    /// From then on it is over, whatever its state says.
+    pub expires_at: Option<Timestamp>,
     pub state: GrantState,
-    /// The first characters of its tokens, for people.
-    pub hints: Vec<String>,
+    /// Oldest first.
+    pub credentials: Vec<Credential>,
+    pub created_at: Timestamp,
+    /// Who made it, by name.
+    pub created_by: String,
+    pub changed_at: Timestamp,
+    pub changed_by: String,
 }
 
+/// The state of a grant, and since when it is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantState {
     Active,
-    Revoked { at: Timestamp },
+    /// Takes no calls; its credentials stay, and what it handed in goes on.
+    Paused {
+        at: Timestamp,
+    },
+    Revoked {
+        at: Timestamp,
+    },
+    /// Its time was over.
+    Expired {
+        at: Timestamp,
+    },
+}
+
+impl GrantState {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused { .. } => "paused",
+            Self::Revoked { .. } => "revoked",
+            Self::Expired { .. } => "expired",
+        }
+    }
+
+    /// Nothing brings the grant back.
+    pub const fn is_over(self) -> bool {
+        match self {
+            Self::Active | Self::Paused { .. } => false,
+            Self::Revoked { .. } | Self::Expired { .. } => true,
+        }
+    }
+}
+
+impl Grant {
+    /// The state at a time: what time ends is over before anybody says so.
+    pub fn state_at(&self, now: Timestamp) -> GrantState {
+        match (self.state, self.expires_at) {
+            (GrantState::Active | GrantState::Paused { .. }, Some(at)) if at <= now => {
+                GrantState::Expired { at }
+            }
+            (state, _) => state,
+        }
+    }
+
+    /// Whether the holder may call.
+    pub fn admits(&self, now: Timestamp) -> Result<(), Barred> {
+        match self.state_at(now) {
+            GrantState::Active => Ok(()),
+            GrantState::Paused { .. } => Err(Barred::Paused),
+            GrantState::Revoked { .. } | GrantState::Expired { .. } => Err(Barred::Over),
+        }
+    }
+}
+
+/// A token of a grant, without the token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// SHA-256 of the token.
+    pub digest: [u8; 32],
+    /// Its first characters, for people.
+    pub hint: String,
+    pub created_at: Timestamp,
+    /// From then on it is refused.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Why a grant does not let its holder do something now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Barred {
+    /// Revoked, expired, or never there.
+    #[error("the grant is not active")]
+    Over,
+    #[error("the grant is paused")]
+    Paused,
+    #[error("the grant has {most} open tasks, and may have no more")]
+    OpenTasks { most: u32 },
+    #[error("the grant has made {most} tasks today, and may make no more")]
+    TasksPerDay { most: u32, again_in: Duration },
+}
+
+/// A grant with what is counted of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantRecord {
+    pub grant: Arc<Grant>,
+    /// When one of its credentials was last accepted.
+    pub last_used_at: Option<Timestamp>,
+    /// Where its limits count tasks.
+    pub usage: Option<Usage>,
+}
+
+/// Tasks of a grant, kept as they come and go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tasks that are not over.
+    pub open: u32,
+    /// The day (UTC) of `made`, counted from the Unix epoch.
+    pub day: i64,
+    /// Tasks that were made on that day.
+    pub made: u32,
+}
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+impl Usage {
+    /// How many tasks were made on the day of `now`. A clock that is set back stays on the later day.
+    pub const fn made_on(&self, now: Timestamp) -> u32 {
+        if self.day < day(now) { 0 } else { self.made }
+    }
+
+    /// Refuses one more task than there may be.
+    pub fn check(&self, limits: &GrantLimits, now: Timestamp) -> Result<(), Barred> {
+        if let Some(most) = limits.open_tasks.filter(|most| self.open >= *most) {
+            return Err(Barred::OpenTasks { most });
+        }
+        if let Some(most) = limits.tasks_per_day.filter(|most| self.made_on(now) >= *most) {
+            let next = self.day.max(day(now)).saturating_add(1).saturating_mul(DAY_MS);
+            let left = u64::try_from(next.saturating_sub(now.as_millis())).unwrap_or(0);
+            return Err(Barred::TasksPerDay { most, again_in: Duration::from_millis(left) });
+        }
+        Ok(())
+    }
+
+    /// A task was made.
+    pub fn add(&mut self, now: Timestamp) {
+        self.made = self.made_on(now).saturating_add(1);
+        self.day = self.day.max(day(now));
+    }
+}
+
+const fn day(now: Timestamp) -> i64 {
+    now.as_millis().div_euclid(DAY_MS)
 }
 
 /// A grant to be made.
@@ -68,14 +248,16 @@ pub struct NewGrant {
     pub label: String,
     pub agents: Vec<AgentName>,
     pub verbs: Vec<Verb>,
-    pub credential: NewCredential,
-    /// Who made it, for the audit log.
-    pub actor: String,
+    pub limits: GrantLimits,
+    pub expires_at: Option<Timestamp>,
+    /// None where its holder is known by something else, or fetches one later.
+    pub credential: Option<NewCredential>,
+    pub by: Actor,
     pub now: Timestamp,
 }
 
 /// A token, without the token.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewCredential {
     /// SHA-256 of the token.
     pub digest: [u8; 32],
@@ -83,17 +265,98 @@ pub struct NewCredential {
     pub hint: String,
 }
 
+/// What is done to a grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GrantChange {
+    Pause,
+    Resume,
+    /// A new credential; those that there are end at `until`, where they do not end before.
+    Rotate {
+        credential: NewCredential,
+        until: Timestamp,
+    },
+    Revoke,
+    /// Where its time is over: the same end as by [`GrantChange::Revoke`].
+    Expire,
+}
+
+impl GrantChange {
+    /// As the audit log names it.
+    pub const fn action(&self) -> &'static str {
+        match self {
+            Self::Pause => "grant.pause",
+            Self::Resume => "grant.resume",
+            Self::Rotate { .. } => "grant.rotate",
+            Self::Revoke => "grant.revoke",
+            Self::Expire => "grant.expire",
+        }
+    }
+
+    /// The grant after it; none where it is so already. What is over stays over.
+    pub fn apply(&self, grant: &Grant, now: Timestamp) -> Result<Option<Grant>, Barred> {
+        let (stored, state) = (grant.state, grant.state_at(now));
+        let mut next = grant.clone();
+        match self {
+            Self::Revoke if stored.is_over() => return Ok(None),
+            Self::Revoke => next.state = GrantState::Revoked { at: now },
+            Self::Expire if stored.is_over() || !state.is_over() => return Ok(None),
+            Self::Expire => next.state = state,
+            Self::Pause | Self::Resume | Self::Rotate { .. } if state.is_over() => return Err(Barred::Over),
+            Self::Pause if matches!(state, GrantState::Paused { .. }) => return Ok(None),
+            Self::Pause => next.state = GrantState::Paused { at: now },
+            Self::Resume if state == GrantState::Active => return Ok(None),
+            Self::Resume => next.state = GrantState::Active,
+            Self::Rotate { credential: NewCredential { digest, hint }, until } => {
+                end_credentials(&mut next.credentials, *until);
+                next.credentials.push(Credential {
+                    digest: *digest,
+                    hint: hint.clone(),
+                    created_at: now,
+                    expires_at: None,
+                });
+            }
+        }
+        if next.state.is_over() {
+            end_credentials(&mut next.credentials, now);
+        }
+        Ok(Some(next))
+    }
+}
+
+fn end_credentials(credentials: &mut [Credential], until: Timestamp) {
+    for credential in credentials {
+        credential.expires_at = Some(credential.expires_at.map_or(until, |at| at.min(until)));
+    }
+}
+
 /// Grants and credentials.
 #[async_trait]
 pub trait Access: Send + Sync + 'static {
     async fn create_grant(&self, new: NewGrant) -> Result<Arc<Grant>, Error>;
 
+    /// Changes a grant, and answers it as it is then. What is so already is changed by nobody. With the end of a grant
+    /// end its credentials and what is owed to its webhooks.
+    async fn change_grant(
+        &self,
+        id: &str,
+        change: GrantChange,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<Arc<Grant>, Error>;
+
     /// All grants, newest first.
-    async fn list_grants(&self) -> Result<Vec<Arc<Grant>>, Error>;
+    async fn list_grants(&self) -> Result<Vec<GrantRecord>, Error>;
 
-    /// Ends a grant and its credentials; answers it as it is then. A second time changes nothing.
-    async fn revoke_grant(&self, id: &str, actor: &str, now: Timestamp) -> Result<Arc<Grant>, Error>;
+    async fn find_grant(&self, id: &str) -> Result<Option<GrantRecord>, Error>;
 
-    /// The active grant that a token's SHA-256 belongs to.
-    async fn find_credential(&self, digest: &[u8; 32]) -> Result<Option<Arc<Grant>>, Error>;
+    /// The grant that a token's SHA-256 belongs to, where neither it nor the token is over; it may be paused. That it was
+    /// used is remembered.
+    async fn find_credential(&self, digest: &[u8; 32], now: Timestamp) -> Result<Option<Arc<Grant>>, Error>;
+
+    /// Grants whose time is over and of which nobody has said so yet.
+    async fn expired_grants(&self, now: Timestamp) -> Result<Vec<Arc<str>>, Error>;
+
+    /// Stores when grants were used, where that changed since it was stored; answers of how many. Until then it is in
+    /// memory only.
+    async fn store_uses(&self) -> Result<usize, Error>;
 }

@@ -12,7 +12,7 @@ use baton_core::ident::TaskId;
 use baton_core::task::{Event, Task};
 use baton_core::time::Timestamp;
 
-use crate::{By, Error};
+use crate::{Actor, By, Error};
 
 /// Which A2A version a receiver reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,7 +150,7 @@ pub trait Delivery: Send + Sync + 'static {
     ) -> Result<Vec<PushConfig>, Error>;
 
     /// Removes a configuration, its log too. Answers whether it was there.
-    async fn delete_push_config(&self, by: &By, task: TaskId, id: &str) -> Result<bool, Error>;
+    async fn delete_push_config(&self, by: (&By, Timestamp), task: TaskId, id: &str) -> Result<bool, Error>;
 
     /// Up to `most` targets to which something is owed, each once, after `after` in their order.
     async fn due_targets(&self, after: &str, most: usize) -> Result<Vec<Due>, Error>;
@@ -163,7 +163,7 @@ pub trait Delivery: Send + Sync + 'static {
     async fn settle(&self, settle: Settle) -> Result<Option<State>, Error>;
 
     /// Has what is owed tried again, whatever was given up. `by`: who says so, for the audit, and when.
-    async fn replay(&self, task: TaskId, id: &str, by: (&str, Timestamp)) -> Result<PushConfig, Error>;
+    async fn replay(&self, task: TaskId, id: &str, by: (&Actor, Timestamp)) -> Result<PushConfig, Error>;
 
     /// Everybody's configurations.
     async fn list_deliveries(&self, query: DeliveriesQuery) -> Result<Vec<PushConfig>, Error>;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use baton_core::task::Refusal;
 
+use crate::Barred;
+
 /// Why a verb did not do what was asked. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -16,9 +18,9 @@ pub enum Error {
     /// The idempotency key stands for another message.
     #[error("the idempotency key was used for another message")]
     KeyReused,
-    /// The grant was revoked between the request's arrival and its commit.
-    #[error("the grant is not active")]
-    GrantInactive,
+    /// The grant does not take this, or does not any more since the request arrived.
+    #[error(transparent)]
+    Barred(#[from] Barred),
     /// The database could not commit (disk full, shutting down); the same operation may be tried again.
     #[error("the store is not available: {0}")]
     Unavailable(String),

@@ -5,13 +5,18 @@
 //! suite (`tests/it/conformance`).
 
 mod access;
+mod audit;
 pub mod crash;
 mod delivery;
 mod error;
 pub mod sqlite;
 mod tasks;
 
-pub use access::{Access, Grant, GrantState, NewCredential, NewGrant, Verb};
+pub use access::{
+    Access, Barred, Credential, Grant, GrantChange, GrantLimits, GrantRecord, GrantState, NewCredential,
+    NewGrant, Per, Rate, Usage, Verb,
+};
+pub use audit::{Actor, Audit, AuditQuery, AuditReport, AuditRow, Broken, NewAudit, Walk, chained};
 pub use delivery::{
     DeliveriesQuery, Delivery, DeliveryAttempt, Due, Edition, NewPush, Owed, PushConfig, Settle,
 };
@@ -22,6 +27,6 @@ pub use tasks::{
 };
 
 /// Everything that a node keeps.
-pub trait Store: Tasks + Access + Delivery {}
+pub trait Store: Tasks + Access + Delivery + Audit {}
 
-impl<S: Tasks + Access + Delivery> Store for S {}
+impl<S: Tasks + Access + Delivery + Audit> Store for S {}

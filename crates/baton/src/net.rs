@@ -59,7 +59,7 @@ pub struct PeerInfo(pub Peer);
 
 fn tcp(remote: SocketAddr, local: Option<SocketAddr>) -> PeerInfo {
     let loopback = is_loopback(remote) && local.is_some_and(is_loopback);
-    PeerInfo(Peer::Tcp { loopback })
+    PeerInfo(Peer::Tcp { from: remote.ip(), loopback })
 }
 
 fn is_loopback(address: SocketAddr) -> bool {

@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info};
 
-use crate::access::{Authenticator, DevGuard, Seal};
+use crate::access::{Authenticator, DevGuard, Proxies, Seal};
 use crate::bindings::a2a;
-use crate::bindings::{Doors, Front};
+use crate::bindings::{Doors, Front, Gate};
 use crate::clock::Clock;
 use crate::config::settings::{self, Agent, Listen, Runner, Settings};
 use crate::crash;
@@ -31,7 +31,7 @@ use crate::service::hub::Hub;
 use crate::service::manifest::{Environment, Site};
 use crate::worker::dispatcher::{Dispatcher, LaneSettings};
 use crate::worker::webhook::Sender;
-use crate::worker::{pruner, reaper};
+use crate::worker::{clerk, pruner, reaper};
 
 /// How long attempts may go on once the node is told to stop; then they are ended.
 const FINISH_WITHIN: Duration = Duration::from_secs(15);
@@ -105,6 +105,7 @@ impl Node {
             hub,
             dialer: Dialer::new(dialer::Options::new(Allow::new(settings.net.allow.clone()))),
             seal,
+            refusals: Arc::default(),
             agents: Arc::new(Agents::default()),
             signer: Arc::new(Signer::new(Arc::clone(&keys), &site.base)),
             site,
@@ -115,15 +116,18 @@ impl Node {
             draining: CancellationToken::new(),
             alarm: tokio::sync::watch::Sender::default(),
         };
-        let authenticator = Authenticator::new(Arc::clone(&service.store), settings.node.dev);
-        let guard = DevGuard::new(settings.node.dev);
-        let doors = Arc::new(Doors::new(service.clone(), authenticator, guard));
+        let authenticator =
+            Authenticator::new(Arc::clone(&service.store), service.clock.clone(), settings.node.dev);
+        let proxies = Proxies::new(settings.net.trusted_proxies.clone(), settings.net.proxy_header);
+        let gate = Gate::new(authenticator, DevGuard::new(settings.node.dev), proxies, &service);
+        let doors = Arc::new(Doors::new(service.clone(), gate));
         let dev = settings.node.dev;
         add_agents(&service, settings, lane);
         let stop = CancellationToken::new();
         let loops = TaskTracker::new();
         loops.spawn(reaper::run(service.clone(), stop.clone()));
         loops.spawn(pruner::run(service.clone(), stop.clone()));
+        loops.spawn(clerk::run(service.clone(), stop.clone()));
         loops.spawn(Sender::new(service.clone(), stop.clone()).run());
         let front = Front::new(Arc::clone(&doors));
         let listeners =
@@ -161,6 +165,7 @@ impl Node {
         if tokio::time::timeout(CLOSE_WITHIN, self.loops.wait()).await.is_err() {
             self.listeners.iter().for_each(JoinHandle::abort);
         }
+        clerk::sweep(&self.service).await;
         crash::pass(crash::STOPPED);
         self.store.close().await;
         info!("stopped");

@@ -4,142 +4,238 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use baton_core::time::Timestamp;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
+use serde_json::json;
 
-use super::Sqlite;
-use super::grants::{Change, Grants};
-use super::rows::{json, optional_time, text, time, to_json};
+use super::grants::Stored;
+use super::rows::{self, json as read_json, optional_time, text, time, to_json};
 use super::writer::Write;
-use crate::{Access, Error, Grant, GrantState, NewGrant};
+use super::{Sqlite, audit};
+use crate::{Access, Actor, Credential, Error, Grant, GrantChange, GrantRecord, GrantState, NewGrant, Usage};
 
 const LIST_GRANTS: &str = r#"-- store.list_grants
-SELECT id, label, agents, verbs, created_at, revoked_at FROM "grant" ORDER BY created_at DESC, id DESC"#;
+SELECT id, label, agents, verbs, limits, expires_at, state, state_at, created_at, created_by, changed_at, changed_by,
+    last_used_at, open_tasks, day, made
+FROM "grant" ORDER BY created_at, id"#;
 
 const LIST_CREDENTIALS: &str = "-- store.list_credentials
-SELECT digest, grant_id, hint, revoked_at IS NULL FROM credential ORDER BY created_at, digest";
+SELECT digest, grant_id, hint, created_at, expires_at FROM credential ORDER BY created_at, digest";
 
 const INSERT_GRANT: &str = r#"-- store.insert_grant
-INSERT INTO "grant" (id, label, agents, verbs, created_at) VALUES (?1, ?2, ?3, ?4, ?5)"#;
+INSERT INTO "grant" (id, label, agents, verbs, limits, expires_at, state, state_at, created_at, created_by, changed_at,
+    changed_by)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'active', ?7, ?7, ?8, ?7, ?8)"#;
 
-const INSERT_CREDENTIAL: &str = "-- store.insert_credential
-INSERT INTO credential (digest, grant_id, hint, created_at) VALUES (?1, ?2, ?3, ?4)";
+const UPDATE_GRANT: &str = r#"-- store.update_grant
+UPDATE "grant" SET state = ?2, state_at = ?3, changed_at = ?4, changed_by = ?5 WHERE id = ?1"#;
 
-const REVOKE_GRANT: &str = r#"-- store.revoke_grant
-UPDATE "grant" SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL"#;
-
-const REVOKE_CREDENTIALS: &str = "-- store.revoke_credentials
-UPDATE credential SET revoked_at = ?2 WHERE grant_id = ?1 AND revoked_at IS NULL";
+const PUT_CREDENTIAL: &str = "-- store.put_credential
+INSERT INTO credential (digest, grant_id, hint, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE grant_id = excluded.grant_id";
 
 /// What was owed to its webhooks is owed no more; a try under way settles nothing.
 pub(super) const END_PUSH_CONFIGS: &str = "-- store.end_push_configs
 UPDATE push_config SET state = 'ended', reason = 'revoked', failures = 0, due_at = NULL, revision = revision + 1
 WHERE grant_id = ?1 AND state <> 'ended'";
 
-const INSERT_AUDIT: &str = "-- store.insert_audit
-INSERT INTO audit (at, actor, action, target, detail) VALUES (?1, ?2, ?3, ?4, ?5)";
+const PUT_USAGE: &str = r#"-- store.put_usage
+UPDATE "grant" SET open_tasks = ?2, day = ?3, made = ?4 WHERE id = ?1"#;
 
-/// Every grant with its live tokens.
-pub fn load(db: &Connection) -> Result<Vec<Change>, Error> {
-    let mut changes = db
-        .prepare(LIST_GRANTS)?
-        .query_map([], |row| {
-            let revoked = optional_time(row, 5)?;
-            Ok(Grant {
-                id: text(row, 0)?.into(),
-                label: row.get(1)?,
-                agents: json(row, 2)?,
-                verbs: json(row, 3)?,
-                created_at: time(row, 4)?,
-                state: revoked.map_or(GrantState::Active, |at| GrantState::Revoked { at }),
-                hints: Vec::new(),
-            })
-        })?
-        .map(|grant| grant.map(|grant| (grant, Vec::new())))
-        .collect::<Result<Vec<_>, _>>()?;
+const PUT_USE: &str = r#"-- store.put_use
+UPDATE "grant" SET last_used_at = ?2 WHERE id = ?1"#;
+
+/// What the writer is asked about grants.
+pub enum AccessWrite {
+    Create(NewGrant),
+    Change { id: String, change: GrantChange, by: Actor, now: Timestamp },
+}
+
+/// Every grant with its tokens.
+pub fn load(db: &Connection) -> Result<Vec<Stored>, Error> {
+    let mut grants: Vec<Stored> =
+        db.prepare(LIST_GRANTS)?.query_map([], stored)?.collect::<Result<_, _>>()?;
     let mut statement = db.prepare(LIST_CREDENTIALS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let owner = text(row, 1)?;
-        if let Some((grant, digests)) = changes.iter_mut().find(|(grant, _)| *grant.id == *owner) {
-            grant.hints.push(row.get(2)?);
-            if row.get(3)? {
-                digests.push(row.get::<_, [u8; 32]>(0)?);
-            }
+        if let Some(stored) = grants.iter_mut().find(|stored| *stored.grant.id == *owner) {
+            stored.grant.credentials.push(Credential {
+                digest: row.get(0)?,
+                hint: row.get(2)?,
+                created_at: time(row, 3)?,
+                expires_at: optional_time(row, 4)?,
+            });
         }
     }
-    Ok(changes.into_iter().map(|(grant, digests)| Change { grant: Arc::new(grant), digests }).collect())
+    Ok(grants)
 }
 
-pub fn create(db: &Connection, new: &NewGrant, changes: &mut Vec<Change>) -> Result<Arc<Grant>, Error> {
-    let at = new.now.as_millis();
+fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
+    let at = time(row, 7)?;
+    let state = match text(row, 6)? {
+        "active" => GrantState::Active,
+        "paused" => GrantState::Paused { at },
+        "revoked" => GrantState::Revoked { at },
+        "expired" => GrantState::Expired { at },
+        _ => return Err(rows::unreadable(6, "unknown state of a grant")),
+    };
+    let grant = Grant {
+        id: text(row, 0)?.into(),
+        label: row.get(1)?,
+        agents: read_json(row, 2)?,
+        verbs: read_json(row, 3)?,
+        limits: read_json(row, 4)?,
+        expires_at: optional_time(row, 5)?,
+        state,
+        credentials: Vec::new(),
+        created_at: time(row, 8)?,
+        created_by: row.get(9)?,
+        changed_at: time(row, 10)?,
+        changed_by: row.get(11)?,
+    };
+    let usage = Usage { open: row.get(13)?, day: row.get(14)?, made: row.get(15)? };
+    Ok(Stored { grant, usage, last_used_at: optional_time(row, 12)? })
+}
+
+/// Writes a new grant.
+pub fn create(db: &Connection, new: &NewGrant) -> Result<Grant, Error> {
+    let NewGrant { id, label, agents, verbs, limits, expires_at, credential, by, now } = new;
     db.prepare_cached(INSERT_GRANT)?.execute(params![
-        new.id,
-        new.label,
-        to_json(&new.agents),
-        to_json(&new.verbs),
-        at
+        id,
+        label,
+        to_json(agents),
+        to_json(verbs),
+        to_json(limits),
+        expires_at.map(Timestamp::as_millis),
+        now.as_millis(),
+        by.name
     ])?;
-    let credential = &new.credential;
-    db.prepare_cached(INSERT_CREDENTIAL)?.execute(params![credential.digest, new.id, credential.hint, at])?;
-    audit(db, new.now, &new.actor, "grant.create", &new.id)?;
-    let grant = Arc::new(Grant {
-        id: new.id.as_str().into(),
-        label: new.label.clone(),
-        agents: new.agents.clone(),
-        verbs: new.verbs.clone(),
-        created_at: new.now,
-        state: GrantState::Active,
-        hints: vec![credential.hint.clone()],
+    let credential = credential.as_ref().map(|new| Credential {
+        digest: new.digest,
+        hint: new.hint.clone(),
+        created_at: *now,
+        expires_at: None,
     });
-    changes.push(Change { grant: Arc::clone(&grant), digests: vec![credential.digest] });
+    let grant = Grant {
+        id: id.as_str().into(),
+        label: label.clone(),
+        agents: agents.clone(),
+        verbs: verbs.clone(),
+        limits: *limits,
+        expires_at: *expires_at,
+        state: GrantState::Active,
+        credentials: credential.into_iter().collect(),
+        created_at: *now,
+        created_by: by.name.clone(),
+        changed_at: *now,
+        changed_by: by.name.clone(),
+    };
+    put_credentials(db, &grant)?;
+    let detail =
+        json!({"label": label, "agents": agents, "verbs": verbs, "limits": limits, "expiresAt": expires_at});
+    audit::note(db, (by, *now), ("grant.create", id), detail.to_string())?;
     Ok(grant)
 }
 
-pub fn revoke(
+/// Changes a grant as it is before; none where nothing changes.
+pub fn change(
     db: &Connection,
-    grants: &Grants,
-    id: &str,
-    by: (&str, Timestamp),
-    changes: &mut Vec<Change>,
-) -> Result<Arc<Grant>, Error> {
+    before: &Grant,
+    change: &GrantChange,
+    by: (&Actor, Timestamp),
+) -> Result<Option<Grant>, Error> {
     let (actor, now) = by;
-    // What this transaction did before stands in no memory yet.
-    let earlier = changes.iter().rev().find(|change| *change.grant.id == *id);
-    let grant =
-        earlier.map(|change| Arc::clone(&change.grant)).or_else(|| grants.find(id)).ok_or(Error::NotFound)?;
-    if db.prepare_cached(REVOKE_GRANT)?.execute(params![id, now.as_millis()])? == 0 {
-        return Ok(grant);
+    let Some(mut grant) = change.apply(before, now)? else { return Ok(None) };
+    grant.changed_at = now;
+    grant.changed_by.clone_from(&actor.name);
+    let since = match grant.state {
+        GrantState::Active => now,
+        GrantState::Paused { at } | GrantState::Revoked { at } | GrantState::Expired { at } => at,
+    };
+    db.prepare_cached(UPDATE_GRANT)?.execute(params![
+        &*grant.id,
+        grant.state.as_str(),
+        since.as_millis(),
+        now.as_millis(),
+        actor.name
+    ])?;
+    put_credentials(db, &grant)?;
+    if grant.state.is_over() {
+        db.prepare_cached(END_PUSH_CONFIGS)?.execute([&*grant.id])?;
     }
-    db.prepare_cached(REVOKE_CREDENTIALS)?.execute(params![id, now.as_millis()])?;
-    db.prepare_cached(END_PUSH_CONFIGS)?.execute([id])?;
-    audit(db, now, actor, "grant.revoke", id)?;
-    let grant = Arc::new(Grant { state: GrantState::Revoked { at: now }, ..Grant::clone(&grant) });
-    changes.push(Change { grant: Arc::clone(&grant), digests: Vec::new() });
-    Ok(grant)
+    let detail = match change {
+        GrantChange::Rotate { until, .. } => json!({"overlapUntil": until}).to_string(),
+        GrantChange::Pause | GrantChange::Resume | GrantChange::Revoke | GrantChange::Expire => String::new(),
+    };
+    audit::note(db, by, (change.action(), &grant.id), detail)?;
+    Ok(Some(grant))
 }
 
-pub fn audit(db: &Connection, now: Timestamp, actor: &str, action: &str, target: &str) -> Result<(), Error> {
-    let detail: Option<&str> = None;
-    db.prepare_cached(INSERT_AUDIT)?.execute(params![now.as_millis(), actor, action, target, detail])?;
+fn put_credentials(db: &Connection, grant: &Grant) -> Result<(), Error> {
+    let mut statement = db.prepare_cached(PUT_CREDENTIAL)?;
+    for Credential { digest, hint, created_at, expires_at } in &grant.credentials {
+        statement.execute(params![
+            digest,
+            &*grant.id,
+            hint,
+            created_at.as_millis(),
+            expires_at.map(Timestamp::as_millis)
+        ])?;
+    }
     Ok(())
+}
+
+pub fn put_usage(db: &Connection, id: &str, usage: Usage) -> Result<(), Error> {
+    db.prepare_cached(PUT_USAGE)?.execute(params![id, usage.open, usage.day, usage.made])?;
+    Ok(())
+}
+
+pub fn put_uses(db: &Connection, uses: &[(Arc<str>, i64)]) -> Result<usize, Error> {
+    let mut statement = db.prepare_cached(PUT_USE)?;
+    for (id, at) in uses {
+        statement.execute(params![&**id, at])?;
+    }
+    Ok(uses.len())
 }
 
 #[async_trait]
 impl Access for Sqlite {
     async fn create_grant(&self, new: NewGrant) -> Result<Arc<Grant>, Error> {
-        self.inner.writer.write(|reply| Write::CreateGrant(Box::new(new), reply)).await
+        self.inner.writer.write(|reply| Write::Access(Box::new(AccessWrite::Create(new)), reply)).await
     }
 
-    async fn list_grants(&self) -> Result<Vec<Arc<Grant>>, Error> {
+    async fn change_grant(
+        &self,
+        id: &str,
+        change: GrantChange,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<Arc<Grant>, Error> {
+        let write = AccessWrite::Change { id: id.to_owned(), change, by: by.clone(), now };
+        self.inner.writer.write(|reply| Write::Access(Box::new(write), reply)).await
+    }
+
+    async fn list_grants(&self) -> Result<Vec<GrantRecord>, Error> {
         Ok(self.inner.grants.list())
     }
 
-    async fn revoke_grant(&self, id: &str, actor: &str, now: Timestamp) -> Result<Arc<Grant>, Error> {
-        let (id, actor) = (id.to_owned(), actor.to_owned());
-        self.inner.writer.write(|reply| Write::RevokeGrant { id, actor, now, reply }).await
+    async fn find_grant(&self, id: &str) -> Result<Option<GrantRecord>, Error> {
+        Ok(self.inner.grants.find_record(id))
     }
 
-    async fn find_credential(&self, digest: &[u8; 32]) -> Result<Option<Arc<Grant>>, Error> {
-        Ok(self.inner.grants.find_by_digest(digest))
+    async fn find_credential(&self, digest: &[u8; 32], now: Timestamp) -> Result<Option<Arc<Grant>>, Error> {
+        Ok(self.inner.grants.find_by_digest(digest, now))
+    }
+
+    async fn expired_grants(&self, now: Timestamp) -> Result<Vec<Arc<str>>, Error> {
+        Ok(self.inner.grants.expired(now))
+    }
+
+    async fn store_uses(&self) -> Result<usize, Error> {
+        let uses = self.inner.grants.uses();
+        if uses.is_empty() {
+            return Ok(0);
+        }
+        self.inner.writer.write(|reply| Write::Uses(uses, reply)).await
     }
 }

@@ -1,6 +1,6 @@
 //! One operation inside a group's transaction: load, step, write. What it changes is kept aside until the commit.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use baton_core::delivery::is_told;
@@ -14,9 +14,12 @@ use super::batch::{self, Change, Created};
 use super::hot::{Hot, Kept, whole_or_head};
 use super::prepare::{Prepared, Steps};
 use super::push::{self, Pushed};
+use super::quota::is_open;
 use super::writer::Shared;
-use super::{grants::Grants, log, rows, scope, write};
-use crate::{Applied, By, Claim, Committed, Create, Error, Idempotency, Known, Op};
+use super::{access, grants::Grants, log, rows, scope, write};
+use crate::{
+    Applied, By, Claim, Committed, Create, Error, Grant, GrantLimits, Idempotency, Known, Op, Usage,
+};
 
 /// How long an idempotency key stands for its message.
 const KEY_LIVES_MS: i64 = 24 * 60 * 60 * 1000;
@@ -36,8 +39,10 @@ pub struct Group<'a> {
     scopes: HashMap<(AgentName, Owner), i64>,
     counts: HashMap<(i64, TaskState), i64>,
     commits: Vec<Committed>,
-    /// Grants that this transaction revoked.
-    revoked: HashSet<Box<str>>,
+    /// Grants as this transaction leaves them.
+    pub altered: HashMap<Arc<str>, Arc<Grant>>,
+    /// The counts of grants whose tasks are counted, as this transaction leaves them.
+    pub usage: Counts,
     /// New tasks and events whose rows are still to be written: all at once, as late as can be.
     created: Vec<Created>,
     events: Vec<Change>,
@@ -47,7 +52,12 @@ pub struct Group<'a> {
 pub struct Done {
     pub changed: Vec<Kept>,
     pub commits: Vec<Committed>,
+    pub grants: HashMap<Arc<str>, Arc<Grant>>,
+    pub usage: Counts,
 }
+
+/// What is counted of grants, by their ids.
+type Counts = HashMap<Arc<str>, (GrantLimits, Usage)>;
 
 pub(super) const FIND_KEY: &str = "-- store.find_key
 SELECT digest, task_id, at FROM idempotency WHERE scope = ?1 AND key = ?2";
@@ -83,7 +93,8 @@ impl<'a> Group<'a> {
             scopes: HashMap::new(),
             counts: HashMap::new(),
             commits: Vec::new(),
-            revoked: HashSet::new(),
+            altered: HashMap::new(),
+            usage: HashMap::new(),
             created: Vec::new(),
             events: Vec::new(),
         }
@@ -101,7 +112,13 @@ impl<'a> Group<'a> {
         for (task, since) in &self.owed {
             push::mark_owed(self.db, *task, *since)?;
         }
-        Ok(Done { changed: self.changed.into_values().collect(), commits: self.commits })
+        let known = self.grants;
+        self.usage.retain(|id, (_, usage)| known.counted(id).is_none_or(|(_, kept)| kept != *usage));
+        for (id, (_, usage)) in &self.usage {
+            access::put_usage(self.db, id, *usage)?;
+        }
+        let changed = self.changed.into_values().collect();
+        Ok(Done { changed, commits: self.commits, grants: self.altered, usage: self.usage })
     }
 
     /// Writes new tasks and events, before anything looks for their rows.
@@ -124,7 +141,7 @@ impl<'a> Group<'a> {
 
     /// `prepared` stands beside an operation that creates its task.
     pub fn apply(&mut self, op: &Op, prepared: Option<&Result<Prepared, Refusal>>) -> Result<Applied, Error> {
-        self.check_grant(&op.by)?;
+        self.check_grant(&op.by, op.now)?;
         // A new task's id is new: the table says so itself, when the row is written.
         let is_new = op.create.is_some() && !op.repeat;
         let kept = if is_new { self.recall(op.task) } else { self.lookup(op.task)? };
@@ -204,6 +221,7 @@ impl<'a> Group<'a> {
             return Ok(Applied { known, events: Vec::new(), repeated: true });
         }
         let Prepared { snapshot, steps, text } = prepared.as_ref().map_err(|why| *why)?;
+        self.count_task(&op.by, &new.new.owner, op.now)?;
         if let Some(Idempotency { key, digest }) = &new.idempotency {
             let scope = self.scope(&new.new.agent, &new.new.owner)?;
             let bind = params![scope, key, digest, op.task.as_bytes(), op.now.as_millis()];
@@ -284,6 +302,7 @@ impl<'a> Group<'a> {
             if let Some(old) = old {
                 *self.counts.entry((scope, old)).or_default() -= 1;
             }
+            self.count_open(&task.owner, old.is_some_and(is_open), is_open(new));
         }
         self.changed.insert(task.id, Kept { key, known: whole_or_head(known.clone()) });
         self.commits.push(Committed { known: known.clone(), events: events.clone(), nudges, owed: false });
@@ -315,19 +334,6 @@ impl<'a> Group<'a> {
     fn was_applied(&mut self, op: &Op, task: i64) -> Result<bool, Error> {
         self.flush()?;
         Ok(log::was_applied(self.db, task, op.id.as_bytes())?)
-    }
-
-    /// A grant was revoked in this transaction: whatever comes after it in the group is refused.
-    pub fn revoke(&mut self, grant: &str) {
-        self.revoked.insert(grant.into());
-    }
-
-    pub fn check_grant(&self, by: &By) -> Result<(), Error> {
-        let usable = |grant: &str| !self.revoked.contains(grant) && self.grants.is_usable(grant);
-        match by {
-            By::Owner(_, owner) if !usable(&owner.grant) => Err(Error::GrantInactive),
-            By::Owner(..) | By::Node => Ok(()),
-        }
     }
 
     /// The task that a fresh key stands for.

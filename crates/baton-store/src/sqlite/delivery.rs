@@ -14,7 +14,8 @@ use super::push::{self, PushAnswer, PushWrite};
 use super::writer::Write;
 use super::{Sqlite, log, rows};
 use crate::{
-    By, DeliveriesQuery, Delivery, DeliveryAttempt, Due, Edition, Error, NewPush, Owed, PushConfig, Settle,
+    Actor, By, DeliveriesQuery, Delivery, DeliveryAttempt, Due, Edition, Error, NewPush, Owed, PushConfig,
+    Settle,
 };
 
 /// Events of one configuration that are read ahead.
@@ -179,8 +180,14 @@ impl Delivery for Sqlite {
             .await
     }
 
-    async fn delete_push_config(&self, by: &By, task: TaskId, id: &str) -> Result<bool, Error> {
-        match self.push(PushWrite::Delete { by: by.clone(), task, id: id.to_owned() }).await? {
+    async fn delete_push_config(
+        &self,
+        (by, now): (&By, Timestamp),
+        task: TaskId,
+        id: &str,
+    ) -> Result<bool, Error> {
+        let delete = PushWrite::Delete { by: by.clone(), task, id: id.to_owned(), now };
+        match self.push(delete).await? {
             PushAnswer::Deleted(deleted) => Ok(deleted),
             answer => other(answer),
         }
@@ -207,10 +214,10 @@ impl Delivery for Sqlite {
         &self,
         task: TaskId,
         id: &str,
-        (actor, now): (&str, Timestamp),
+        (by, now): (&Actor, Timestamp),
     ) -> Result<PushConfig, Error> {
-        let (id, actor) = (id.to_owned(), actor.to_owned());
-        match self.push(PushWrite::Replay { task, id, actor, now }).await? {
+        let replay = PushWrite::Replay { task, id: id.to_owned(), by: by.clone(), now };
+        match self.push(replay).await? {
             PushAnswer::Config(config) => Ok(*config),
             answer => other(answer),
         }

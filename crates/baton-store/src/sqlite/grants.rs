@@ -1,73 +1,214 @@
 //! All grants in memory: they are few, asked for at every request, and changed by the writer only.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use baton_core::time::Timestamp;
 use rusqlite::Connection;
 
 use super::access;
-use crate::{Error, Grant, GrantState};
+use crate::{Barred, Error, Grant, GrantLimits, GrantRecord, GrantState, Usage};
 
 /// The built-in grant of dev mode; it is in no table.
 const LOCAL: &str = "local";
+
+/// A time at which nothing was used.
+const NEVER: i64 = i64::MIN;
 
 /// Grants by id, and by the SHA-256 of their tokens.
 #[derive(Debug, Default)]
 pub struct Grants {
     known: RwLock<Known>,
+    /// Grants whose tasks are counted. Where there are none, no task asks for them.
+    counted: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    by_id: HashMap<Arc<str>, Arc<Grant>>,
-    by_digest: HashMap<[u8; 32], Arc<str>>,
+    by_id: HashMap<Arc<str>, Entry>,
+    by_digest: HashMap<[u8; 32], Key, BuildHasherDefault<First>>,
 }
 
-/// A grant as a commit left it, with the tokens that came with it.
-pub struct Change {
-    pub grant: Arc<Grant>,
-    pub digests: Vec<[u8; 32]>,
+#[derive(Debug)]
+struct Entry {
+    grant: Arc<Grant>,
+    usage: Usage,
+    used: Arc<Used>,
+}
+
+/// When a grant was used last, in milliseconds, and what of that is stored.
+#[derive(Debug)]
+pub struct Used {
+    at: AtomicI64,
+    stored: AtomicI64,
+}
+
+/// What one token opens, and until when.
+#[derive(Debug)]
+struct Key {
+    grant: Arc<Grant>,
+    until: Option<Timestamp>,
+    used: Arc<Used>,
+}
+
+/// A digest is as good as random: its first bytes are hash enough, and nobody chooses which digests are stored.
+#[derive(Debug, Default)]
+struct First(u64);
+
+impl Hasher for First {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(first) = bytes.first_chunk() {
+            self.0 = u64::from_le_bytes(*first);
+        }
+    }
+
+    /// The length of an array, which is always the same.
+    fn write_usize(&mut self, _: usize) {}
+}
+
+/// A grant as it is stored.
+pub struct Stored {
+    pub grant: Grant,
+    pub usage: Usage,
+    pub last_used_at: Option<Timestamp>,
 }
 
 impl Grants {
     pub fn load(connection: &Connection) -> Result<Self, Error> {
         let grants = Self::default();
-        access::load(connection)?.into_iter().for_each(|change| grants.put(change));
+        for Stored { grant, usage, last_used_at } in access::load(connection)? {
+            let at = last_used_at.map_or(NEVER, Timestamp::as_millis);
+            let used = Arc::new(Used { at: AtomicI64::new(at), stored: AtomicI64::new(at) });
+            grants.put_entry(Entry { grant: Arc::new(grant), usage, used });
+        }
         Ok(grants)
     }
 
-    pub fn put(&self, change: Change) {
+    /// A grant as a commit left it.
+    pub fn put(&self, grant: Arc<Grant>) {
+        let kept = self.known().by_id.get(&grant.id).map(|entry| (entry.usage, Arc::clone(&entry.used)));
+        let never = || Used { at: AtomicI64::new(NEVER), stored: AtomicI64::new(NEVER) };
+        let (usage, used) = kept.unwrap_or_else(|| (Usage::default(), Arc::new(never())));
+        self.put_entry(Entry { grant, usage, used });
+    }
+
+    fn put_entry(&self, entry: Entry) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        for digest in change.digests {
-            known.by_digest.insert(digest, Arc::clone(&change.grant.id));
+        let grant = &entry.grant;
+        known.by_digest.retain(|_, key| key.grant.id != grant.id);
+        if !grant.state.is_over() {
+            for credential in &grant.credentials {
+                let until = [credential.expires_at, grant.expires_at].into_iter().flatten().min();
+                let key = Key { grant: Arc::clone(grant), until, used: Arc::clone(&entry.used) };
+                known.by_digest.insert(credential.digest, key);
+            }
         }
-        known.by_id.insert(Arc::clone(&change.grant.id), change.grant);
+        let counts = usize::from(grant.limits.counts_tasks());
+        let id = Arc::clone(&grant.id);
+        let before = known.by_id.insert(id, entry);
+        let counted = before.map_or(0, |before| usize::from(before.grant.limits.counts_tasks()));
+        self.counted.fetch_add(counts, Ordering::Relaxed);
+        self.counted.fetch_sub(counted, Ordering::Relaxed);
+    }
+
+    /// What a commit left of the counts of a grant.
+    pub fn put_usage(&self, id: &str, usage: Usage) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = known.by_id.get_mut(id) {
+            entry.usage = usage;
+        }
     }
 
     pub fn find(&self, id: &str) -> Option<Arc<Grant>> {
-        self.known().by_id.get(id).cloned()
+        self.known().by_id.get(id).map(|entry| Arc::clone(&entry.grant))
     }
 
-    /// The active grant of a token.
-    pub fn find_by_digest(&self, digest: &[u8; 32]) -> Option<Arc<Grant>> {
+    pub fn find_record(&self, id: &str) -> Option<GrantRecord> {
+        self.known().by_id.get(id).map(Entry::record)
+    }
+
+    /// The grant of a token; that it was used is kept.
+    pub fn find_by_digest(&self, digest: &[u8; 32], now: Timestamp) -> Option<Arc<Grant>> {
         let known = self.known();
-        let grant = known.by_id.get(known.by_digest.get(digest)?)?;
-        (grant.state == GrantState::Active).then(|| Arc::clone(grant))
+        let key = known.by_digest.get(digest)?;
+        if key.until.is_some_and(|until| until <= now) {
+            return None;
+        }
+        if key.grant.state == GrantState::Active {
+            key.used.at.store(now.as_millis(), Ordering::Relaxed);
+        }
+        Some(Arc::clone(&key.grant))
     }
 
     /// Whether work may still come in by this grant.
-    pub fn is_usable(&self, id: &str) -> bool {
-        id == LOCAL || self.known().by_id.get(id).is_some_and(|grant| grant.state == GrantState::Active)
+    pub fn admits(&self, id: &str, now: Timestamp) -> Result<(), Barred> {
+        if id == LOCAL {
+            return Ok(());
+        }
+        self.known().by_id.get(id).map_or(Err(Barred::Over), |entry| entry.grant.admits(now))
+    }
+
+    /// The limits and the counts of a grant whose tasks are counted.
+    pub fn counted(&self, id: &str) -> Option<(GrantLimits, Usage)> {
+        if self.counted.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let known = self.known();
+        let entry = known.by_id.get(id).filter(|entry| entry.grant.limits.counts_tasks())?;
+        Some((entry.grant.limits, entry.usage))
     }
 
     /// Newest first.
-    pub fn list(&self) -> Vec<Arc<Grant>> {
-        let mut grants: Vec<_> = self.known().by_id.values().cloned().collect();
-        grants.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+    pub fn list(&self) -> Vec<GrantRecord> {
+        let mut grants: Vec<_> = self.known().by_id.values().map(Entry::record).collect();
+        grants.sort_by(|a, b| (b.grant.created_at, &b.grant.id).cmp(&(a.grant.created_at, &a.grant.id)));
         grants
+    }
+
+    /// Grants that time ended, and of which nobody has said so.
+    pub fn expired(&self, now: Timestamp) -> Vec<Arc<str>> {
+        let known = self.known();
+        let grants = known.by_id.values().map(|entry| &entry.grant);
+        let expired = grants.filter(|grant| !grant.state.is_over() && grant.state_at(now).is_over());
+        expired.map(|grant| Arc::clone(&grant.id)).collect()
+    }
+
+    /// Uses that are not stored yet.
+    pub fn uses(&self) -> Vec<(Arc<str>, i64)> {
+        let known = self.known();
+        let used = known.by_id.iter().map(|(id, entry)| (id, entry.used.at.load(Ordering::Relaxed), entry));
+        let unstored = used.filter(|(_, at, entry)| *at != entry.used.stored.load(Ordering::Relaxed));
+        unstored.map(|(id, at, _)| (Arc::clone(id), at)).collect()
+    }
+
+    /// These uses are stored.
+    pub fn used_is_stored(&self, uses: &[(Arc<str>, i64)]) {
+        let known = self.known();
+        for (id, at) in uses {
+            if let Some(entry) = known.by_id.get(id) {
+                entry.used.stored.store(*at, Ordering::Relaxed);
+            }
+        }
     }
 
     fn known(&self) -> RwLockReadGuard<'_, Known> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn record(&self) -> GrantRecord {
+        let at = self.used.at.load(Ordering::Relaxed);
+        GrantRecord {
+            grant: Arc::clone(&self.grant),
+            last_used_at: (at != NEVER).then(|| Timestamp::from_millis(at)),
+            usage: self.grant.limits.counts_tasks().then_some(self.usage),
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod access;
 mod apply;
+mod audit;
 mod batch;
 mod delivery;
 mod grants;
@@ -16,6 +17,7 @@ mod log;
 mod open;
 mod prepare;
 mod push;
+mod quota;
 mod read;
 mod rows;
 mod scope;

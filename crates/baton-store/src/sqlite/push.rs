@@ -10,11 +10,11 @@ use baton_core::task::{Refusal, Task};
 use baton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::access::audit;
 use super::apply::Group;
+use super::audit;
 use super::delivery::{CONFIG, config, state_columns};
 use super::hot::Kept;
-use crate::{By, Error, Known, NewPush, PushConfig, Settle};
+use crate::{Actor, By, Error, Known, NewPush, PushConfig, Settle};
 
 const LIST_PUSHED: &str = "-- store.list_pushed
 SELECT DISTINCT task_id FROM push_config JOIN task ON task.id = push_config.task_id
@@ -84,9 +84,9 @@ impl Pushed {
 /// What the writer is asked about push configurations.
 pub enum PushWrite {
     Put { by: By, task: TaskId, new: NewPush, now: Timestamp },
-    Delete { by: By, task: TaskId, id: String },
+    Delete { by: By, task: TaskId, id: String, now: Timestamp },
     Settle(Settle),
-    Replay { task: TaskId, id: String, actor: String, now: Timestamp },
+    Replay { task: TaskId, id: String, by: Actor, now: Timestamp },
 }
 
 /// What it answers.
@@ -100,7 +100,7 @@ impl Group<'_> {
     pub fn push(&mut self, write: &PushWrite) -> Result<PushAnswer, Error> {
         match write {
             PushWrite::Put { by, task, new, now } => {
-                let known = self.seen(by, *task)?;
+                let known = self.seen((by, *now), *task)?;
                 let seq = known.task().seq;
                 check_room(self.db, *task, &new.id)?;
                 put(self.db, known.task(), new, (seq, *now))?;
@@ -109,27 +109,28 @@ impl Group<'_> {
                 }
                 self.stored(*task, &new.id).map(|config| PushAnswer::Config(Box::new(config)))
             }
-            PushWrite::Delete { by, task, id } => {
-                self.seen(by, *task)?;
+            PushWrite::Delete { by, task, id, now } => {
+                self.seen((by, *now), *task)?;
                 let bind = params![task.as_bytes(), id];
                 let deleted = self.db.prepare_cached(DELETE_PUSH_CONFIG)?.execute(bind)?;
                 self.db.prepare_cached(DELETE_DELIVERIES)?.execute(bind)?;
                 Ok(PushAnswer::Deleted(deleted > 0))
             }
             PushWrite::Settle(settle) => self.settle(settle).map(PushAnswer::Settled),
-            PushWrite::Replay { task, id, actor, now } => {
+            PushWrite::Replay { task, id, by, now } => {
                 let mut config = self.stored(*task, id)?;
                 config.state = step(config.state, Input::Replayed, *now);
                 update(self.db, &config)?;
-                audit(self.db, *now, actor, "delivery.replay", &format!("{task}/{id}"))?;
+                let target = format!("{task}/{id}");
+                audit::note(self.db, (by, *now), ("delivery.replay", &target), String::new())?;
                 Ok(PushAnswer::Config(Box::new(config)))
             }
         }
     }
 
     /// The task, where `by` may still change what belongs to it.
-    fn seen(&mut self, by: &By, task: TaskId) -> Result<Known, Error> {
-        self.check_grant(by)?;
+    fn seen(&mut self, (by, now): (&By, Timestamp), task: TaskId) -> Result<Known, Error> {
+        self.check_grant(by, now)?;
         let known = self.lookup(task)?.map(|kept| kept.known);
         known.filter(|known| by.sees(known.task())).ok_or(Error::NotFound)
     }

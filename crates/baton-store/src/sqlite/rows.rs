@@ -156,7 +156,7 @@ where
         .map_err(|why| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(why)))
 }
 
-fn unreadable(at: usize, why: &'static str) -> rusqlite::Error {
+pub fn unreadable(at: usize, why: &'static str) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(at, Type::Text, why.into())
 }
 

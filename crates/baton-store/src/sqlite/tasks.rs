@@ -31,7 +31,8 @@ SELECT min(coalesce(not_before, 0)) FROM task WHERE agent = ?1 AND phase = 'read
 
 pub(super) const LIST_OPEN_OF_REVOKED: &str = r#"-- store.list_open_of_revoked
 SELECT id FROM task
-WHERE scope IN (SELECT scope.key FROM scope JOIN "grant" ON "grant".id = scope.grant_id WHERE revoked_at IS NOT NULL)
+WHERE scope IN (SELECT scope.key FROM scope JOIN "grant" ON "grant".id = scope.grant_id
+        WHERE state = 'revoked' OR state = 'expired')
     AND (phase = 'ready' OR phase = 'running' OR phase = 'interrupted') AND cancel_requested = 0
 ORDER BY id LIMIT ?1"#;
 

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{DATABASE, Sqlite, access, apply, delivery, list, lock, log, open, push, scope, tasks};
+use super::{DATABASE, Sqlite, access, apply, audit, delivery, list, lock, log, open, push, scope, tasks};
 use crate::{By, Committed, Content, Create, Error, ListQuery, Observer, Op, Tasks as _};
 
 struct Silent;
@@ -94,6 +94,9 @@ fn statements_use_their_indexes() {
         (log::LIST_ATTEMPTS, "INTEGER PRIMARY KEY"),
         (log::FIND_STATUS, "INTEGER PRIMARY KEY"),
         (log::PRUNE_EVENTS, "INTEGER PRIMARY KEY"),
+        (audit::LIST_AUDIT, "INTEGER PRIMARY KEY"),
+        (audit::WALK_AUDIT, "INTEGER PRIMARY KEY"),
+        (audit::FIRST_AUDIT_SINCE, "COVERING INDEX audit_at"),
         (access::END_PUSH_CONFIGS, "INDEX push_of_grant"),
         (push::MARK_OWED, "PRIMARY KEY"),
         (delivery::LIST_DUE_TARGETS, "INDEX push_due"),

@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 
 use baton_core::ident::TaskId;
 use baton_core::task::{Refusal, Snapshot};
-use baton_core::time::Timestamp;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 use tracing::error;
 
+use super::access::AccessWrite;
 use super::apply::{Done, Group};
 use super::grants::Grants;
 use super::hot::{Hot, Kept};
 use super::lock::Lock;
 use super::prepare::Prepared;
 use super::push::{PushAnswer, PushWrite, Pushed};
-use super::{Counters, access};
-use crate::{Applied, Claim, Error, Grant, NewGrant, Observer, Op, crash};
+use super::{Counters, access, audit};
+use crate::{Applied, Claim, Error, Grant, NewAudit, Observer, Op, crash};
 
 /// Operations that wait for the writer; past that, callers wait to be queued.
 const QUEUE: usize = 1_024;
@@ -43,9 +43,14 @@ type Reply<T> = oneshot::Sender<Result<T, Error>>;
 pub enum Write {
     Apply(Box<(Op, Option<Result<Prepared, Refusal>>)>, Reply<Applied>),
     Claim(Claim, Reply<Vec<Arc<Snapshot>>>),
-    CreateGrant(Box<NewGrant>, Reply<Arc<Grant>>),
-    RevokeGrant { id: String, actor: String, now: Timestamp, reply: Reply<Arc<Grant>> },
-    PruneEvents { tasks: Vec<TaskId>, reply: Reply<usize> },
+    Access(Box<AccessWrite>, Reply<Arc<Grant>>),
+    /// When grants were used.
+    Uses(Vec<(Arc<str>, i64)>, Reply<usize>),
+    Audit(Vec<NewAudit>, Reply<()>),
+    PruneEvents {
+        tasks: Vec<TaskId>,
+        reply: Reply<usize>,
+    },
     Push(Box<PushWrite>, Reply<PushAnswer>),
     Close,
 }
@@ -123,6 +128,7 @@ enum Outcome {
     Applied(Result<Applied, Error>),
     Claimed(Result<Vec<Arc<Snapshot>>, Error>),
     Grant(Result<Arc<Grant>, Error>),
+    Audited(Result<(), Error>),
     Pruned(Result<usize, Error>),
     Pushed(Result<PushAnswer, Error>),
 }
@@ -233,18 +239,15 @@ fn commit(
     let rollback = RollBack(connection);
     let mut running = Group::new(connection, shared);
     let mut outcomes = Vec::with_capacity(group.len());
-    let mut grants = Vec::new();
     for write in group {
         outcomes.push(match write {
             Write::Apply(work, _) => Outcome::Applied(or_fail(running.apply(&work.0, work.1.as_ref()))?),
             Write::Claim(claim, _) => Outcome::Claimed(or_fail(running.claim(claim))?),
-            Write::CreateGrant(new, _) => {
-                Outcome::Grant(or_fail(access::create(connection, new, &mut grants))?)
-            }
-            Write::RevokeGrant { id, actor, now, .. } => {
-                running.revoke(id);
-                let by = (&**actor, *now);
-                Outcome::Grant(or_fail(access::revoke(connection, running.grants, id, by, &mut grants))?)
+            Write::Access(write, _) => Outcome::Grant(or_fail(running.access(write))?),
+            Write::Uses(uses, _) => Outcome::Pruned(or_fail(access::put_uses(connection, uses))?),
+            Write::Audit(entries, _) => {
+                let appended = entries.iter().try_for_each(|entry| audit::append(connection, entry));
+                Outcome::Audited(or_fail(appended)?)
             }
             Write::PruneEvents { tasks, .. } => {
                 Outcome::Pruned(or_fail(super::tasks::prune(connection, tasks))?)
@@ -253,7 +256,7 @@ fn commit(
             Write::Close => Outcome::Pruned(Ok(0)),
         });
     }
-    let Done { changed, commits } = running.finish()?;
+    let Done { changed, commits, grants, usage } = running.finish()?;
     crash::pass(crash::BEFORE_COMMIT);
     connection.prepare_cached("COMMIT")?.execute([])?;
     crash::pass(crash::COMMITTED);
@@ -262,8 +265,16 @@ fn commit(
     shared.counters.operations.fetch_add(group.len() as u64, Ordering::Relaxed);
     shared.pushed.forget_ended(&changed);
     let gone = shared.hot.put(changed);
-    for change in grants {
-        shared.grants.put(change);
+    for grant in grants.into_values() {
+        shared.grants.put(grant);
+    }
+    for (id, (_, usage)) in &usage {
+        shared.grants.put_usage(id, *usage);
+    }
+    for write in group {
+        if let Write::Uses(uses, _) = write {
+            shared.grants.used_is_stored(uses);
+        }
     }
     shared.observer.committed(&commits);
     crash::pass(crash::OBSERVED);
@@ -298,10 +309,11 @@ fn answer(write: Write, outcome: Outcome) {
     match (write, outcome) {
         (Write::Apply(_, reply), Outcome::Applied(result)) => drop(reply.send(result)),
         (Write::Claim(_, reply), Outcome::Claimed(result)) => drop(reply.send(result)),
-        (Write::CreateGrant(_, reply) | Write::RevokeGrant { reply, .. }, Outcome::Grant(result)) => {
+        (Write::Access(_, reply), Outcome::Grant(result)) => drop(reply.send(result)),
+        (Write::Audit(_, reply), Outcome::Audited(result)) => drop(reply.send(result)),
+        (Write::PruneEvents { reply, .. } | Write::Uses(_, reply), Outcome::Pruned(result)) => {
             drop(reply.send(result));
         }
-        (Write::PruneEvents { reply, .. }, Outcome::Pruned(result)) => drop(reply.send(result)),
         (Write::Push(_, reply), Outcome::Pushed(result)) => drop(reply.send(result)),
         (_, _) => {}
     }
@@ -311,8 +323,9 @@ fn refuse(write: Write, why: Error) {
     match write {
         Write::Apply(_, reply) => drop(reply.send(Err(why))),
         Write::Claim(_, reply) => drop(reply.send(Err(why))),
-        Write::CreateGrant(_, reply) | Write::RevokeGrant { reply, .. } => drop(reply.send(Err(why))),
-        Write::PruneEvents { reply, .. } => drop(reply.send(Err(why))),
+        Write::Access(_, reply) => drop(reply.send(Err(why))),
+        Write::Audit(_, reply) => drop(reply.send(Err(why))),
+        Write::PruneEvents { reply, .. } | Write::Uses(_, reply) => drop(reply.send(Err(why))),
         Write::Push(_, reply) => drop(reply.send(Err(why))),
         Write::Close => {}
     }

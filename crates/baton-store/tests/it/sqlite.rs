@@ -7,11 +7,14 @@ use std::sync::{Arc, Mutex};
 use baton_core::delivery::{End, State as DeliveryState};
 use baton_core::task::{Input, New};
 use baton_store::sqlite::Sqlite;
-use baton_store::{Access, By, Committed, Delivery, Error, Observer, OpenError, Tasks};
+use baton_store::{
+    Access, Audit as _, Barred, By, Committed, Delivery, Error, GrantChange, Observer, OpenError, Tasks,
+};
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::task::{JoinSet, yield_now};
 
+use crate::conformance::grants::{ann, grant};
 use crate::conformance::push::hook;
 use crate::conformance::script::*;
 use crate::conformance::world::{Heard, World, claim};
@@ -367,7 +370,7 @@ async fn closing_commits_what_is_queued() {
     unavailable(store.due(at(0), 1).await.map(drop));
     unavailable(store.status().await.map(drop));
     unavailable(store.prune_events(at(0), 1).await.map(drop));
-    unavailable(store.revoke_grant("g", "operator", at(0)).await.map(drop));
+    unavailable(store.change_grant("g", GrantChange::Revoke, &ann(), at(0)).await.map(drop));
     drop(store);
     // The log was moved into the database.
     assert_eq!(std::fs::metadata(folder.path().join("baton.db-wal")).map_or(0, |wal| wal.len()), 0);
@@ -416,24 +419,16 @@ async fn lapsed_keys_go() {
 async fn a_token_is_kept_as_its_digest() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).unwrap();
-    let new = baton_store::NewGrant {
-        id: "g1".into(),
-        label: "for g1".into(),
-        agents: vec![agent("echo")],
-        verbs: baton_store::Verb::ALL.to_vec(),
-        credential: baton_store::NewCredential { digest: [7; 32], hint: "bt_abc".into() },
-        actor: "operator".into(),
-        now: at(0),
-    };
-    store.create_grant(new).await.unwrap();
-    store.revoke_grant("g1", "ann", at(5)).await.unwrap();
+    store.create_grant(grant("g1", 7, 0)).await.unwrap();
+    let bob = baton_store::Actor::new("bob", "socket");
+    store.change_grant("g1", GrantChange::Revoke, &bob, at(5)).await.unwrap();
     let connection = beside(folder.path());
     let credential: ([u8; 32], String, i64) = connection
-        .query_row("SELECT digest, hint, revoked_at FROM credential", [], |row| {
+        .query_row("SELECT digest, hint, expires_at FROM credential", [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })
         .unwrap();
-    assert_eq!(credential, ([7; 32], "bt_abc".to_owned(), at(5).as_millis()));
+    assert_eq!(credential, ([7; 32], "bt_7".to_owned(), at(5).as_millis()));
     let mut audit = connection.prepare("SELECT actor, action, target FROM audit ORDER BY id").unwrap();
     let rows: Vec<(String, String, String)> = audit
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
@@ -441,7 +436,7 @@ async fn a_token_is_kept_as_its_digest() {
         .collect::<Result<_, _>>()
         .unwrap();
     let row = |actor: &str, action: &str| (actor.to_owned(), action.to_owned(), "g1".to_owned());
-    assert_eq!(rows, [row("operator", "grant.create"), row("ann", "grant.revoke")]);
+    assert_eq!(rows, [row("ann", "grant.create"), row("bob", "grant.revoke")]);
 }
 
 /// What is queued behind a revocation is refused, also where both are one commit.
@@ -449,16 +444,7 @@ async fn a_token_is_kept_as_its_digest() {
 async fn nothing_comes_after_a_revocation_in_its_group() {
     let world = World::<Folder>::new().await;
     let folder = world.backend().0.path().to_path_buf();
-    let new_grant = baton_store::NewGrant {
-        id: "g1".into(),
-        label: "for g1".into(),
-        agents: vec![agent("echo")],
-        verbs: baton_store::Verb::ALL.to_vec(),
-        credential: baton_store::NewCredential { digest: [7; 32], hint: "bt_abc".into() },
-        actor: "operator".into(),
-        now: at(0),
-    };
-    world.store.create_grant(new_grant).await.unwrap();
+    world.store.create_grant(grant("g1", 7, 0)).await.unwrap();
     let owner = baton_core::ident::Owner::new("g1", "");
     let by = By::Owner(agent("echo"), owner.clone());
     let made = New { owner, ..new(1) };
@@ -467,13 +453,13 @@ async fn nothing_comes_after_a_revocation_in_its_group() {
     let blocked = Blocked::new(&folder);
     let put = |id: &str| world.store.put_push_config(&by, task(1), hook(id), at(1));
     let (first, revoked, second, ()) =
-        tokio::join!(put("before"), world.store.revoke_grant("g1", "operator", at(1)), put("after"), async {
+        tokio::join!(put("before"), world.regrant("g1", GrantChange::Revoke, 1), put("after"), async {
             yield_now().await;
             yield_now().await;
             blocked.release();
         });
     assert!(first.is_ok() && revoked.is_ok(), "{first:?} {revoked:?}");
-    assert!(matches!(second, Err(Error::GrantInactive)), "{second:?}");
+    assert!(matches!(second, Err(Error::Barred(Barred::Over))), "{second:?}");
     let after = world.store.status().await.unwrap();
     assert!(after.commits - before.commits <= 2, "{} commits", after.commits - before.commits);
     let ended = world.store.find_push_config(task(1), "before").await.unwrap().unwrap();
@@ -487,7 +473,7 @@ async fn a_replay_is_audited() {
     let store = open(folder.path()).unwrap();
     store.apply(create(new(1), at(0))).await.unwrap();
     store.put_push_config(&by_owner(), task(1), hook("a"), at(0)).await.unwrap();
-    store.replay(task(1), "a", ("ann", at(5))).await.unwrap();
+    store.replay(task(1), "a", (&ann(), at(5))).await.unwrap();
     let row: (i64, String, String, String) = beside(folder.path())
         .query_row("SELECT at, actor, action, target FROM audit", [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
@@ -495,4 +481,41 @@ async fn a_replay_is_audited() {
         .unwrap();
     let target = format!("{}/a", task(1));
     assert_eq!(row, (at(5).as_millis(), "ann".into(), "delivery.replay".into(), target));
+}
+
+/// Whoever has the file can change it, and is found out; the database itself lets nobody.
+#[tokio::test]
+async fn the_audit_log_is_only_added_to() {
+    let world = World::<Folder>::new().await;
+    let folder = world.backend().0.path().to_path_buf();
+    for n in 1..=3 {
+        world.store.create_grant(grant(&format!("g{n}"), n, 0)).await.unwrap();
+    }
+    let connection = beside(&folder);
+    for sql in [
+        "UPDATE audit SET actor = 'nobody' WHERE id = 2",
+        "DELETE FROM audit WHERE id = 2",
+        "INSERT OR REPLACE INTO audit SELECT 2, at, 'x', origin, action, target, allowed, detail, hash FROM audit WHERE id = 2",
+        "INSERT INTO audit SELECT 9, at, 'x', origin, action, target, allowed, detail, hash FROM audit WHERE id = 2",
+        "INSERT INTO audit SELECT 4, at, 'x', origin, action, target, 2, detail, hash FROM audit WHERE id = 2",
+    ] {
+        let refused = connection.execute(sql, []).unwrap_err().to_string();
+        assert!(refused.contains("only added to") || refused.contains("CHECK"), "{sql}: {refused}");
+    }
+    let broken = async |sql: &str| {
+        connection.execute_batch(sql).unwrap();
+        world.store.verify_audit(None).await.unwrap().broken
+    };
+    assert_eq!(broken("").await, None);
+    let forged = broken(
+        "DROP TRIGGER audit_is_not_changed; DROP TRIGGER audit_is_not_shortened;
+        UPDATE audit SET actor = 'nobody' WHERE id = 2",
+    );
+    assert_eq!(forged.await.map(|broken| broken.id), Some(2));
+    let healed = broken("UPDATE audit SET actor = 'ann' WHERE id = 2");
+    assert_eq!(healed.await, None);
+    let first = broken("DELETE FROM audit WHERE id = 1").await.unwrap();
+    assert_eq!((first.id, first.what.contains("missing")), (1, true), "{first:?}");
+    let since = world.store.verify_audit(Some(at(0))).await.unwrap();
+    assert_eq!(since.broken.map(|broken| broken.id), Some(2), "what it began with is gone");
 }

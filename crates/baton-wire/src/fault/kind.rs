@@ -26,9 +26,11 @@ pub enum Kind {
     MethodNotAllowed,
     Unauthenticated,
     PermissionDenied,
+    GrantPaused,
     TooLarge,
     EncodingNotSupported,
     RateLimited,
+    QuotaExceeded,
     Unavailable,
 }
 
@@ -61,7 +63,7 @@ const A2A: &str = "a2a-protocol.org";
 const BATON: &str = "baton";
 
 impl Kind {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::TaskNotFound,
         Self::TaskNotCancelable,
         Self::PushNotificationNotSupported,
@@ -80,9 +82,11 @@ impl Kind {
         Self::MethodNotAllowed,
         Self::Unauthenticated,
         Self::PermissionDenied,
+        Self::GrantPaused,
         Self::TooLarge,
         Self::EncodingNotSupported,
         Self::RateLimited,
+        Self::QuotaExceeded,
         Self::Unavailable,
     ];
 
@@ -206,6 +210,14 @@ impl Kind {
                 BATON,
                 "These credentials do not allow this",
             ),
+            Self::GrantPaused => row(
+                S::FORBIDDEN,
+                -32000,
+                G::PermissionDenied,
+                "GRANT_PAUSED",
+                BATON,
+                "The operator has paused this grant: its token is still good, and works again when the grant is resumed",
+            ),
             Self::TooLarge => row(
                 S::PAYLOAD_TOO_LARGE,
                 -32000,
@@ -230,6 +242,14 @@ impl Kind {
                 BATON,
                 "Too many requests: try again later",
             ),
+            Self::QuotaExceeded => row(
+                S::TOO_MANY_REQUESTS,
+                -32000,
+                G::ResourceExhausted,
+                "QUOTA_EXCEEDED",
+                BATON,
+                "The grant has as many tasks as it may have",
+            ),
             Self::Unavailable => row(
                 S::SERVICE_UNAVAILABLE,
                 -32000,
@@ -249,9 +269,11 @@ impl Kind {
             | Self::MethodNotAllowed
             | Self::Unauthenticated
             | Self::PermissionDenied
+            | Self::GrantPaused
             | Self::TooLarge
             | Self::EncodingNotSupported
             | Self::RateLimited
+            | Self::QuotaExceeded
             | Self::Unavailable => self.row().http,
             Self::TaskNotFound
             | Self::TaskNotCancelable

@@ -30,12 +30,18 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
         Error::PushNotSupported => Fault::new(Kind::PushNotificationNotSupported),
         Error::Invalid(violation) => violation.into(),
         Error::AgentNotFound => Fault::new(Kind::UnknownPath).with_message("There is no such agent here"),
+        Error::GrantNotFound => Fault::new(Kind::UnknownPath).with_message("There is no grant of this id"),
+        Error::GrantPaused => Fault::new(Kind::GrantPaused),
+        Error::OverQuota { what, again_in } => {
+            Fault::new(Kind::QuotaExceeded).with_message(what).with_retry_after(again_in)
+        }
         Error::Unauthenticated => Fault::new(Kind::Unauthenticated),
         Error::Forbidden(what) => {
             Fault::new(Kind::PermissionDenied).with_message(format!("The grant does not allow this: {what}"))
         }
         Error::ContentType(text) => Fault::new(Kind::ContentTypeNotSupported).with_message(sentence(&text)),
         Error::NoExtendedCard => Fault::new(Kind::ExtendedAgentCardNotConfigured),
+        Error::RateLimited(wait) => Fault::new(Kind::RateLimited).with_retry_after(wait),
         Error::TooManyStreams => {
             Fault::new(Kind::RateLimited).with_message("Too many open streams; close some first")
         }

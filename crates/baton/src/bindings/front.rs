@@ -6,11 +6,16 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
+use baton_wire::fault::Fault;
+use baton_wire::jsonrpc::Id;
+use baton_wire::operation::version_of;
+use baton_wire::version::Version;
 use http::Request;
 use tower::ServiceExt as _;
 
-use super::Doors;
-use super::a2a;
+use super::a2a::Place;
+use super::media::Media;
+use super::{Doors, a2a, fault};
 use crate::net::Handler;
 
 /// All paths of a node.
@@ -27,7 +32,11 @@ impl Front {
 impl Handler for Front {
     async fn answer(self, request: Request<Body>) -> Response {
         let (doors, router) = &*self.0;
-        match a2a::place(request.uri().path()) {
+        let place = a2a::place(request.uri().path());
+        if let Err(why) = doors.gate.admit(&request) {
+            return refuse(&fault::of(why, None), place.as_ref(), &request);
+        }
+        match place {
             Some(place) => a2a::answer(doors, place, request).await,
             None => match Box::pin(router.clone().oneshot(request)).await {
                 Ok(response) => response,
@@ -35,4 +44,24 @@ impl Handler for Front {
             },
         }
     }
+}
+
+/// A refusal before anybody has looked at the request, in the way of the door that it is at.
+fn refuse(fault: &Fault, place: Option<&Place>, request: &Request<Body>) -> Response {
+    let media = Media::of(request.headers());
+    match place {
+        Some(Place::Agent(_)) => fault::rpc(fault, &Id::NULL),
+        Some(Place::Method(_)) => a2a::grpc::refuse(fault),
+        None if a2a::grpc::is_grpc(request.headers()) => a2a::grpc::refuse(fault),
+        None => match version_of(below_agent(request.uri().path())).0 {
+            Version::V1_0 => fault::rest(fault, media),
+            Version::V0_3 => fault::rest_v03(fault, media),
+        },
+    }
+}
+
+/// The path below the URL of an agent, whichever that is.
+fn below_agent(path: &str) -> &str {
+    let below = path.strip_prefix("/a2a/").and_then(|rest| rest.find('/').map(|at| &rest[at..]));
+    below.unwrap_or(path)
 }

@@ -1,11 +1,19 @@
-//! Who is calling, before anything of the request is read.
+//! Who is calling, before anything of the request is read: how often may it, who is it, and where does it come from.
+
+use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
 use baton_core::ident::AgentName;
+use baton_store::Actor;
 use http::request::Parts;
-use http::{Extensions, HeaderMap, Uri};
+use http::{Extensions, HeaderMap, Request, Uri};
 
-use crate::access::{Authenticator, Caller, DevGuard, Peer};
+use crate::access::{
+    Addresses, Authenticator, Caller, DevGuard, GrantRates, Origin, Peer, Proxies, Refusal, Refusals,
+    TooOften,
+};
+use crate::clock::Clock;
 use crate::net::PeerInfo;
 use crate::service::{Error, Scope, Service};
 
@@ -14,18 +22,61 @@ use crate::service::{Error, Scope, Service};
 pub struct Gate {
     authenticator: Authenticator,
     guard: DevGuard,
+    proxies: Proxies,
+    rates: Arc<Rates>,
+    refusals: Arc<Refusals>,
+    clock: Clock,
+}
+
+/// What is counted before any work is done.
+#[derive(Debug)]
+struct Rates {
+    addresses: Addresses,
+    failures: Addresses,
+    grants: GrantRates,
 }
 
 impl Gate {
-    pub fn new(authenticator: Authenticator, guard: DevGuard) -> Self {
-        Self { authenticator, guard }
+    pub fn new(authenticator: Authenticator, guard: DevGuard, proxies: Proxies, service: &Service) -> Self {
+        let (limits, clock) = (service.limits(), service.clock.clone());
+        let rates = Rates {
+            addresses: Addresses::new(limits.rate_per_address, clock.clone()),
+            failures: Addresses::new(limits.failures_per_address, clock.clone()),
+            grants: GrantRates::new(clock.clone()),
+        };
+        let refusals = Arc::clone(&service.refusals);
+        Self { authenticator, guard, proxies, rates: Arc::new(rates), refusals, clock }
+    }
+
+    /// Counts a request by its address, before anything else of it is looked at. This machine is not counted: it is the
+    /// operator's own, or a proxy that names nobody.
+    pub fn admit<B>(&self, request: &Request<B>) -> Result<(), Error> {
+        match self.origin(peer(request.extensions()), request.headers()) {
+            Origin::Address(address) if !address.is_loopback() => Ok(self.rates.addresses.count(address)?),
+            Origin::Address(_) | Origin::Socket | Origin::Unix => Ok(()),
+        }
     }
 
     /// The caller of a request, or why it is not heard.
     pub async fn caller(&self, request: &Parts) -> Result<Caller, Error> {
         let peer = peer(&request.extensions);
         self.guard(peer, &request.uri, &request.headers)?;
-        self.authenticator.caller(peer, &request.headers).await
+        let caller = match self.authenticator.caller(peer, &request.headers).await {
+            Ok(mut caller) => {
+                caller.origin = self.origin(peer, &request.headers);
+                caller
+            }
+            Err(why) => return Err(self.failed(peer, request, why)),
+        };
+        if let Some(grant) = caller.of_grant() {
+            self.rates.grants.count(grant)?;
+            grant.admits(self.clock.now()).map_err(|barred| {
+                let refusal = self.refusal(peer, request, ("access.call", "the grant is paused"));
+                self.refusals.note(Refusal { who: grant.id.to_string(), ..refusal }, self.clock.now());
+                Error::from(barred)
+            })?;
+        }
+        Ok(caller)
     }
 
     /// The caller at the door of one agent.
@@ -35,15 +86,46 @@ impl Gate {
         service.scope(&name, caller)
     }
 
-    /// Refuses everyone but the operator.
-    pub fn operator(&self, request: &Parts) -> Result<(), Error> {
+    /// Refuses everyone but the operator; answers who that is, for the audit log.
+    pub fn operator(&self, request: &Parts) -> Result<Actor, Error> {
         let peer = peer(&request.extensions);
         self.guard(peer, &request.uri, &request.headers)?;
         match peer {
-            Peer::Operator => Ok(()),
+            Peer::Operator => Ok(Actor::new("operator", Origin::Socket.to_string())),
             Peer::Tcp { .. } | Peer::Unix => {
+                let refusal = self.refusal(peer, request, ("access.operate", "not the operator"));
+                self.refusals.note(refusal, self.clock.now());
                 Err(Error::Forbidden("the operator calls over the node's own socket"))
             }
+        }
+    }
+
+    /// What somebody hears whose credentials are refused. Who keeps trying is told to wait, and no more.
+    fn failed(&self, peer: Peer, request: &Parts, why: Error) -> Error {
+        if !matches!(why, Error::Unauthenticated) {
+            return why;
+        }
+        let refusal = self.refusal(peer, request, ("access.authenticate", "no valid credentials"));
+        self.refusals.note(refusal, self.clock.now());
+        match self.origin(peer, &request.headers) {
+            Origin::Address(address) => self.rates.failures.count(address).map_or_else(Error::from, |()| why),
+            Origin::Socket | Origin::Unix => why,
+        }
+    }
+
+    /// A refusal of somebody who is nobody yet.
+    fn refusal(&self, peer: Peer, request: &Parts, what: (&'static str, &'static str)) -> Refusal {
+        let (action, reason) = what;
+        let origin = self.origin(peer, &request.headers).to_string();
+        Refusal { who: "anonymous".to_owned(), origin, action, target: String::new(), reason }
+    }
+
+    fn origin(&self, peer: Peer, headers: &HeaderMap) -> Origin {
+        match peer {
+            Peer::Tcp { from, .. } if self.proxies.is_empty() => Origin::Address(from.to_canonical()),
+            Peer::Tcp { from, .. } => Origin::Address(self.proxies.client(from, headers)),
+            Peer::Operator => Origin::Socket,
+            Peer::Unix => Origin::Unix,
         }
     }
 
@@ -55,9 +137,15 @@ impl Gate {
     }
 }
 
+impl From<TooOften> for Error {
+    fn from(TooOften(wait): TooOften) -> Self {
+        Self::RateLimited(wait)
+    }
+}
+
 /// Where the connection comes from; the least that can be where nobody said.
 fn peer(extensions: &Extensions) -> Peer {
     extensions
         .get::<ConnectInfo<PeerInfo>>()
-        .map_or(Peer::Tcp { loopback: false }, |ConnectInfo(info)| info.0)
+        .map_or(Peer::Tcp { from: IpAddr::from([0, 0, 0, 0]), loopback: false }, |ConnectInfo(info)| info.0)
 }

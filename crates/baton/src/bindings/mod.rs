@@ -21,7 +21,7 @@ use baton_wire::fault::{Fault, Kind};
 use baton_wire::operation::Operation;
 use http::{HeaderMap, Request};
 
-use crate::access::{Authenticator, Caller, DevGuard};
+use crate::access::Caller;
 use crate::service::{Scope, Service};
 
 pub use front::Front;
@@ -37,8 +37,8 @@ pub struct Doors {
 }
 
 impl Doors {
-    pub fn new(service: Service, authenticator: Authenticator, guard: DevGuard) -> Self {
-        Self { service, gate: Gate::new(authenticator, guard), streams: Arc::default() }
+    pub fn new(service: Service, gate: Gate) -> Self {
+        Self { service, gate, streams: Arc::default() }
     }
 
     /// A place for one more stream of this caller, where the operation is one: taken before anything is written.

@@ -155,8 +155,8 @@ impl Open {
 
     /// Looks at what may have ended this stream, and ends it. In a drain, what is at hand or was held back is given before.
     async fn alarmed(&mut self) -> Option<Next> {
-        if self.is_revoked().await {
-            self.cut = Some(Error::Unauthenticated);
+        if let Err(why) = self.standing().await {
+            self.cut = Some(why);
             return None;
         }
         if !self.service.draining.is_cancelled() {
@@ -171,11 +171,11 @@ impl Open {
         Some(Next::Item(seq, item))
     }
 
-    /// Whether the caller's grant is no more.
-    async fn is_revoked(&self) -> bool {
+    /// Whether the caller's grant still takes calls: a stream is one that lasts.
+    async fn standing(&self) -> Result<(), Error> {
         match &self.caller {
-            Some(caller) if !caller.is_local() => self.service.is_revoked(&caller.owner.grant).await,
-            Some(_) | None => false,
+            Some(caller) => self.service.standing(&caller.owner.grant).await,
+            None => Ok(()),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! `baton grants`: who may call.
 
+use baton_core::json::Json;
 use baton_wire::response::encode;
+use bytes::Bytes;
 use clap::Subcommand;
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +13,19 @@ use super::{Exit, Failure, Global, output};
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make a grant and print its token, once
-    Create(Create),
+    Create(Box<Create>),
     /// List all grants
     List(List),
-    /// End a grant: its tokens are refused from now on
-    Revoke(Revoke),
+    /// Show one grant
+    Show(One),
+    /// Refuse a grant's calls for now; its token stays, and what it handed in goes on
+    Pause(One),
+    /// Take a paused grant's calls again
+    Resume(One),
+    /// Make a new token for a grant and print it, once; the old one goes on for a while
+    Rotate(Rotate),
+    /// End a grant: its tokens, its streams, its webhooks and the work that came in by it
+    Revoke(One),
 }
 
 #[derive(Debug, clap::Args)]
@@ -26,9 +36,30 @@ pub struct Create {
     /// An agent that may be called (repeatable, or separated by commas)
     #[arg(long = "agent", value_name = "NAME", required = true, value_delimiter = ',')]
     agents: Vec<String>,
-    /// What may be done
+    /// What may be done: send, read, cancel, push, work, extended-card
     #[arg(long, value_name = "VERBS", value_delimiter = ',', default_value = "send,read,cancel")]
     verbs: Vec<String>,
+    /// Requests per second or minute, such as 10/s or 600/m
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// Requests that may come at once; as many as in the rate where it is not said
+    #[arg(long, value_name = "N", requires = "rate")]
+    burst: Option<u32>,
+    /// Tasks that may be open at the same time
+    #[arg(long, value_name = "N")]
+    open_tasks: Option<u32>,
+    /// New tasks in a day (UTC)
+    #[arg(long, value_name = "N")]
+    tasks_per_day: Option<u32>,
+    /// The largest request, such as 512KiB
+    #[arg(long, value_name = "SIZE")]
+    body: Option<String>,
+    /// When it ends by itself: a duration such as 30d, or a time such as 2027-01-31T00:00:00Z
+    #[arg(long, value_name = "WHEN")]
+    expires: Option<String>,
+    /// Say what the holder could do, and make nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     node: NodeArgs,
 }
@@ -40,7 +71,7 @@ pub struct List {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct Revoke {
+pub struct One {
     /// The grant's id
     #[arg(value_name = "ID")]
     id: String,
@@ -48,11 +79,48 @@ pub struct Revoke {
     node: NodeArgs,
 }
 
+#[derive(Debug, clap::Args)]
+pub struct Rotate {
+    /// The grant's id
+    #[arg(value_name = "ID")]
+    id: String,
+    /// How long the tokens of before go on; 0s ends them at once
+    #[arg(long, value_name = "DURATION", default_value = "24h")]
+    overlap: String,
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Wanted {
     label: String,
     agents: Vec<String>,
     verbs: Vec<String>,
+    limits: Limits,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<String>,
+    dry_run: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Limits {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    burst: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open_tasks: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks_per_day: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Overlap {
+    overlap: String,
 }
 
 #[derive(Deserialize)]
@@ -67,35 +135,90 @@ struct Grant {
     label: String,
     agents: Vec<String>,
     verbs: Vec<String>,
-    created_at: String,
-    #[serde(default)]
+    limits: ShownLimits,
     state: String,
+    created_at: String,
+    created_by: String,
+    changed_at: String,
+    changed_by: String,
+    expires_at: Option<String>,
+    last_used_at: Option<String>,
+    usage: Option<Usage>,
+    credentials: Vec<Credential>,
     token: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownLimits {
+    rate: Option<String>,
+    burst: Option<u32>,
+    open_tasks: Option<u32>,
+    tasks_per_day: Option<u32>,
+    body: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Usage {
+    open_tasks: u32,
+    tasks_today: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Credential {
+    hint: String,
+    created_at: String,
+    expires_at: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Dry {
+    means: Vec<String>,
 }
 
 pub async fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
     match command {
-        Command::Create(args) => create(global, args).await,
+        Command::Create(args) => create(global, *args).await,
         Command::List(args) => list(global, args).await,
+        Command::Show(args) => show(global, args).await,
+        Command::Pause(args) => change(global, args, "pause").await,
+        Command::Resume(args) => change(global, args, "resume").await,
+        Command::Rotate(args) => rotate(global, args).await,
         Command::Revoke(args) => revoke(global, args).await,
     }
 }
 
 async fn create(global: &Global, args: Create) -> Result<Exit, Failure> {
-    let node = Node::new(global, &args.node)?;
-    let wanted = Wanted { label: args.label, agents: args.agents, verbs: args.verbs };
+    let Create { label, agents, verbs, rate, burst, open_tasks, tasks_per_day, body, expires, dry_run, node } =
+        args;
+    let node = Node::new(global, &node)?;
+    let limits = Limits { rate, burst, open_tasks, tasks_per_day, body };
+    let wanted = Wanted { label, agents, verbs, limits, expires, dry_run };
     let json = node.post("grants", encode(&wanted)).await?;
     if global.json {
         output::json(&json)?;
         return Ok(Exit::Done);
     }
-    let grant: Grant = typed(&json)?;
-    output::line(&format!("id:    {}", grant.id))?;
-    output::line(&format!("token: {}", grant.token.as_deref().unwrap_or("")))?;
+    if dry_run {
+        let Dry { means } = typed(&json)?;
+        means.iter().try_for_each(|line| output::line(line))?;
+        output::note("Nothing was made. The same without --dry-run makes the grant.");
+        return Ok(Exit::Done);
+    }
+    print_token(&json)?;
     output::note(
         "Keep the token: it is shown this once. The caller sends it as `Authorization: Bearer TOKEN`.",
     );
     Ok(Exit::Done)
+}
+
+fn print_token(json: &Json) -> Result<(), Failure> {
+    let grant: Grant = typed(json)?;
+    output::line(&format!("id:    {}", grant.id))?;
+    output::line(&format!("token: {}", grant.token.as_deref().unwrap_or("")))?;
+    Ok(())
 }
 
 async fn list(global: &Global, args: List) -> Result<Exit, Failure> {
@@ -108,20 +231,102 @@ async fn list(global: &Global, args: List) -> Result<Exit, Failure> {
     let rows: Vec<_> = grants
         .into_iter()
         .map(|grant| {
-            let Grant { id, label, agents, verbs, created_at, state, token: _ } = grant;
-            [id, state, agents.join(","), verbs.join(","), created_at, label]
+            let used = grant.last_used_at.unwrap_or_else(|| "never".to_owned());
+            let ends = grant.expires_at.unwrap_or_else(|| "-".to_owned());
+            [grant.id, grant.state, grant.agents.join(","), grant.verbs.join(","), used, ends, grant.label]
         })
         .collect();
-    output::table(["ID", "STATE", "AGENTS", "VERBS", "CREATED", "LABEL"], &rows)?;
+    output::table(["ID", "STATE", "AGENTS", "VERBS", "LAST USED", "EXPIRES", "LABEL"], &rows)?;
     Ok(Exit::Done)
 }
 
-async fn revoke(global: &Global, args: Revoke) -> Result<Exit, Failure> {
-    let json = Node::new(global, &args.node)?.delete(&format!("grants/{}", segment(&args.id))).await?;
+async fn show(global: &Global, args: One) -> Result<Exit, Failure> {
+    let json = Node::new(global, &args.node)?.get(&path(&args.id, "")).await?;
+    if global.json {
+        output::json(&json)?;
+    } else {
+        print(&typed(&json)?)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn print(grant: &Grant) -> Result<(), Failure> {
+    let by = |at: &str, who: &str| format!("{at} by {who}");
+    let or = |text: &Option<String>, none: &str| text.clone().unwrap_or_else(|| none.to_owned());
+    let mut lines = vec![
+        ("id", grant.id.clone()),
+        ("label", grant.label.clone()),
+        ("state", grant.state.clone()),
+        ("agents", grant.agents.join(", ")),
+        ("verbs", grant.verbs.join(", ")),
+        ("limits", spell(&grant.limits)),
+        ("expires", or(&grant.expires_at, "not by itself")),
+        ("created", by(&grant.created_at, &grant.created_by)),
+        ("changed", by(&grant.changed_at, &grant.changed_by)),
+        ("last used", or(&grant.last_used_at, "never")),
+    ];
+    if let Some(usage) = &grant.usage {
+        lines.push(("tasks", format!("{} open, {} made today (UTC)", usage.open_tasks, usage.tasks_today)));
+    }
+    for credential in &grant.credentials {
+        let until = credential.expires_at.as_ref().map_or_else(String::new, |at| format!(", until {at}"));
+        lines.push(("token", format!("{}… of {}{until}", credential.hint, credential.created_at)));
+    }
+    for (name, value) in lines {
+        output::line(&format!("{:<11}{value}", format!("{name}:")))?;
+    }
+    Ok(())
+}
+
+fn spell(limits: &ShownLimits) -> String {
+    let burst = limits.burst.map_or_else(String::new, |burst| format!(" (burst {burst})"));
+    let parts = [
+        limits.rate.as_ref().map(|rate| format!("{rate}{burst}")),
+        limits.open_tasks.map(|most| format!("{most} open tasks")),
+        limits.tasks_per_day.map(|most| format!("{most} tasks a day")),
+        limits.body.map(|bytes| format!("{bytes} bytes a request")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+async fn change(global: &Global, args: One, what: &str) -> Result<Exit, Failure> {
+    let json = Node::new(global, &args.node)?.post(&path(&args.id, what), Bytes::new()).await?;
+    if global.json {
+        output::json(&json)?;
+    } else {
+        output::note(&format!("{what}d {}", args.id));
+    }
+    Ok(Exit::Done)
+}
+
+async fn rotate(global: &Global, args: Rotate) -> Result<Exit, Failure> {
+    let body = encode(&Overlap { overlap: args.overlap.clone() });
+    let json = Node::new(global, &args.node)?.post(&path(&args.id, "rotate"), body).await?;
+    if global.json {
+        output::json(&json)?;
+        return Ok(Exit::Done);
+    }
+    print_token(&json)?;
+    output::note(&format!(
+        "Keep the token: it is shown this once. The tokens of before are refused after {}.",
+        args.overlap
+    ));
+    Ok(Exit::Done)
+}
+
+async fn revoke(global: &Global, args: One) -> Result<Exit, Failure> {
+    let json = Node::new(global, &args.node)?.delete(&path(&args.id, "")).await?;
     if global.json {
         output::json(&json)?;
     } else {
         output::note(&format!("revoked {}", args.id));
     }
     Ok(Exit::Done)
+}
+
+/// The path of a grant, and of what is done to it.
+fn path(id: &str, what: &str) -> String {
+    let id = segment(id);
+    if what.is_empty() { format!("grants/{id}") } else { format!("grants/{id}/{what}") }
 }

@@ -20,6 +20,7 @@ mod save;
 mod talk;
 
 mod agents;
+mod audit;
 mod card;
 mod completions;
 mod deliveries;
@@ -72,12 +73,15 @@ enum Command {
     Card(card::Command),
     /// List the agents of a node
     Agents(agents::Args),
-    /// Let others call: create, list and revoke their grants
+    /// Let others call: create, pause, rotate and revoke their grants
     #[command(subcommand)]
     Grants(grants::Command),
     /// See where tasks push their updates to, what became of that, and try again
     #[command(subcommand)]
     Deliveries(deliveries::Command),
+    /// See who did what, and that the log of it is whole
+    #[command(subcommand)]
+    Audit(audit::Command),
     /// Print a completion script for a shell
     Completions(completions::Args),
 }
@@ -110,6 +114,7 @@ fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
         Command::Card(command) => client(card::run(global, command)),
         Command::Agents(args) => client(agents::run(global, args)),
         Command::Grants(command) => client(grants::run(global, command)),
+        Command::Audit(command) => client(audit::run(global, command)),
         Command::Deliveries(command) => client(deliveries::run(global, command)),
     }
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use baton_store::Rate;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::Problem;
 use super::settings;
-use super::value::{Size, Span};
+use super::value::{Size, Span, parse_rate};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -16,6 +17,8 @@ pub struct Limits {
     streams_per_grant: Option<Spanned<usize>>,
     streams_local: Option<Spanned<usize>>,
     send_wait: Option<Spanned<Span>>,
+    rate_per_address: Option<Spanned<String>>,
+    failures_per_address: Option<Spanned<String>>,
 }
 
 /// Smallest body limit: below it an ordinary message is refused.
@@ -60,6 +63,31 @@ impl Limits {
             }
             limits.send_wait = span;
         }
+        for (given, name, limit) in [
+            (self.rate_per_address, "rate_per_address", &mut limits.rate_per_address),
+            (self.failures_per_address, "failures_per_address", &mut limits.failures_per_address),
+        ] {
+            if let Some(given) = given {
+                *limit = rate(given.get_ref()).map_err(|what| {
+                    Problem::at(
+                        given.span(),
+                        format!("`{name}`: {what}; \"off\" where there is to be no limit"),
+                    )
+                })?;
+            }
+        }
         Ok(limits)
     }
+}
+
+/// A rate, or `off`. Twice its requests may come at once: clients come in bursts.
+fn rate(text: &str) -> Result<Option<Rate>, String> {
+    if text == "off" {
+        return Ok(None);
+    }
+    let (requests, per) = parse_rate(text)?;
+    if requests == 0 {
+        return Err(format!("`{text}` would let nobody in"));
+    }
+    Ok(Some(Rate { requests, per, burst: requests.saturating_mul(2) }))
 }

@@ -28,5 +28,6 @@ pub use agents::echo;
 pub use error::Error;
 pub use flags::Flags;
 pub use load::{DATA_DIR, FILE, data_dir, load};
+pub use suggest::instead;
 pub use template::TEMPLATE;
-pub use value::parse_duration;
+pub use value::{Size, parse_duration, parse_rate};

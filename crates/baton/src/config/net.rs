@@ -6,13 +6,14 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::Problem;
-use super::settings::{self, Destination, Network};
+use super::settings::{self, Destination, Network, ProxyHeader};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Net {
     allow: Vec<Spanned<String>>,
     trusted_proxies: Vec<Spanned<String>>,
+    proxy_header: Option<Spanned<String>>,
 }
 
 impl Net {
@@ -33,7 +34,17 @@ impl Net {
         Ok(settings::Net {
             allow: allow.collect::<Result<_, _>>()?,
             trusted_proxies: trusted_proxies.collect::<Result<_, _>>()?,
+            proxy_header: self.proxy_header.map(proxy_header).transpose()?.unwrap_or_default(),
         })
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what map hands over")]
+fn proxy_header(name: Spanned<String>) -> Result<ProxyHeader, Problem> {
+    match name.get_ref().to_ascii_lowercase().as_str() {
+        "x-forwarded-for" => Ok(ProxyHeader::XForwardedFor),
+        "forwarded" => Ok(ProxyHeader::Forwarded),
+        _ => Err(Problem::at(name.span(), "`proxy_header` is \"X-Forwarded-For\" or \"Forwarded\"")),
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use baton_core::ident::AgentName;
 use baton_core::model::{AgentExtension, AgentProvider, AgentSkill};
+use baton_store::{Per, Rate};
 use serde::Serialize;
 
 /// One node's settings.
@@ -79,6 +80,17 @@ pub struct Net {
     pub allow: Vec<Destination>,
     /// Proxies whose word on the client's address is taken.
     pub trusted_proxies: Vec<Network>,
+    /// What these proxies write.
+    pub proxy_header: ProxyHeader,
+}
+
+/// The header in which a proxy says who its client is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProxyHeader {
+    #[default]
+    XForwardedFor,
+    /// RFC 7239.
+    Forwarded,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +108,23 @@ pub struct Network {
     pub prefix: u8,
 }
 
+impl Network {
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let shift = |bits: u8| u32::from(bits - self.prefix.min(bits));
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(range), IpAddr::V4(address)) => {
+                let differ = range.to_bits() ^ address.to_bits();
+                differ.checked_shr(shift(32)).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(range), IpAddr::V6(address)) => {
+                let differ = range.to_bits() ^ address.to_bits();
+                differ.checked_shr(shift(128)).unwrap_or(0) == 0
+            }
+            (IpAddr::V4(_) | IpAddr::V6(_), _) => false,
+        }
+    }
+}
+
 /// Limits of DESIGN §10 that doors and use cases are handed.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -109,6 +138,10 @@ pub struct Limits {
     /// How long CancelTask waits for the end before it answers with the task as it stands. Not for a file to change: it is
     /// longer than the kill ladder, and shorter than clients are patient.
     pub cancel_wait: Duration,
+    /// Requests of one client address, whoever it is; this machine is not counted. None where there is no limit.
+    pub rate_per_address: Option<Rate>,
+    /// Requests of one client address that come without valid credentials.
+    pub failures_per_address: Option<Rate>,
 }
 
 impl Default for Limits {
@@ -119,6 +152,8 @@ impl Default for Limits {
             streams_local: 10_000,
             send_wait: Duration::from_mins(10),
             cancel_wait: Duration::from_secs(10),
+            rate_per_address: Some(Rate { requests: 1_000, per: Per::Second, burst: 2_000 }),
+            failures_per_address: Some(Rate { requests: 30, per: Per::Minute, burst: 60 }),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use baton_store::Per;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 /// A duration in a file.
@@ -18,6 +19,7 @@ pub struct SpanOrNever(pub Option<Duration>);
 pub struct Size(pub u64);
 
 const SPAN: &str = "a duration with its unit, such as \"500ms\", \"30s\", \"10m\", \"24h\" or \"7d\"";
+const RATE: &str = "a number of requests per second or minute, such as \"10/s\" or \"600/m\"";
 const SIZE: &str = "a size with its unit, such as \"512KiB\", \"10MiB\" or \"1GiB\"";
 
 /// Reads a duration such as `30s` or `1h30m`.
@@ -45,6 +47,23 @@ fn span(text: &str) -> Option<Duration> {
         rest = after;
     }
     Some(total)
+}
+
+/// Reads a rate such as `10/s` or `600/m`: a number, and of what time.
+pub fn parse_rate(text: &str) -> Result<(u32, Per), String> {
+    rate(text).ok_or_else(|| format!("`{text}` is not {RATE}"))
+}
+
+fn rate(text: &str) -> Option<(u32, Per)> {
+    let (number, unit) = text.split_once('/')?;
+    let per = match unit.trim() {
+        "s" | "second" => Per::Second,
+        "m" | "min" | "minute" => Per::Minute,
+        _ => return None,
+    };
+    let number = number.trim();
+    number.bytes().all(|byte| byte.is_ascii_digit()).then_some(())?;
+    Some((number.parse().ok()?, per))
 }
 
 fn size(text: &str) -> Option<u64> {
@@ -147,6 +166,21 @@ mod tests {
             ["", "10", "s", "-3s", "1.5h", "10 parsecs", "99999999999999999999s", "18446744073709551615d"]
         {
             assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn rates() {
+        for (text, rate) in [
+            ("10/s", (10, Per::Second)),
+            ("600/m", (600, Per::Minute)),
+            ("5 / min", (5, Per::Minute)),
+            ("0/s", (0, Per::Second)),
+        ] {
+            assert_eq!(parse_rate(text), Ok(rate), "{text}");
+        }
+        for text in ["", "10", "/s", "10/", "10/h", "-1/s", "+1/s", "1.5/s", "10/s/s", "99999999999/s"] {
+            assert!(parse_rate(text).is_err(), "{text}");
         }
     }
 

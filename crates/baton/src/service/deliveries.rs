@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use baton_core::delivery::{End, State};
 use baton_core::ident::TaskId;
-use baton_store::{DeliveriesQuery, DeliveryAttempt, PushConfig};
+use baton_store::{Actor, DeliveriesQuery, DeliveryAttempt, PushConfig};
 use tracing::info;
 
 use super::list::{page_size, wrong_token};
@@ -61,9 +61,9 @@ impl Service {
     }
 
     /// Tries again what is owed, whatever was given up.
-    pub async fn replay_delivery(&self, task: &str, id: &str, actor: &str) -> Result<PushConfig, Error> {
+    pub async fn replay_delivery(&self, task: &str, id: &str, by: &Actor) -> Result<PushConfig, Error> {
         let task = parse_id(task)?;
-        let config = self.store.replay(task, id, (actor, self.now())).await?;
+        let config = self.store.replay(task, id, (by, self.now())).await?;
         if config.state == State::Ended(End::Revoked) {
             return Err(Error::Unsupported("its grant is revoked: nothing more is sent for it"));
         }

@@ -1,10 +1,12 @@
 //! Why a use case did not do what was asked.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use baton_core::limits::PUSH_CONFIGS;
 use baton_core::model::Violation;
 use baton_core::task::Refusal;
+use baton_store::Barred;
 
 /// What a door turns into a fault. The texts are for logs; what a caller reads is the fault's.
 #[derive(Debug, thiserror::Error)]
@@ -23,8 +25,17 @@ pub enum Error {
     Invalid(Violation),
     #[error("the agent is not known")]
     AgentNotFound,
+    /// For the operator only: nobody else names grants.
+    #[error("the grant is not known")]
+    GrantNotFound,
     #[error("no valid credentials")]
     Unauthenticated,
+    /// The operator paused the grant.
+    #[error("the grant is paused")]
+    GrantPaused,
+    /// The grant's limits on tasks are reached; none is made.
+    #[error("{what}")]
+    OverQuota { what: String, again_in: Duration },
     #[error("the grant does not allow '{0}'")]
     Forbidden(&'static str),
     /// The body is not what its operation takes, or a part of it not what the agent takes or gives.
@@ -32,6 +43,8 @@ pub enum Error {
     ContentType(Cow<'static, str>),
     #[error("there is no extended card")]
     NoExtendedCard,
+    #[error("too many requests")]
+    RateLimited(Duration),
     #[error("too many open streams")]
     TooManyStreams,
     /// The node is stopping and takes nothing new.
@@ -59,9 +72,31 @@ impl From<baton_store::Error> for Error {
             Store::KeyReused => {
                 Self::invalid("message", "this idempotency key was used for another message; use a new key")
             }
-            Store::GrantInactive => Self::Unauthenticated,
+            Store::Barred(barred) => barred.into(),
             Store::Unavailable(why) => Self::Unavailable(why),
             Store::Corrupt(why) => Self::Internal(why),
+        }
+    }
+}
+
+/// When one who has as many open tasks as it may have looks whether one has ended.
+const OPEN_AGAIN_IN: Duration = Duration::from_secs(5);
+
+impl From<Barred> for Error {
+    fn from(barred: Barred) -> Self {
+        match barred {
+            Barred::Over => Self::Unauthenticated,
+            Barred::Paused => Self::GrantPaused,
+            Barred::OpenTasks { most } => Self::OverQuota {
+                what: format!(
+                    "The grant may have {most} open tasks, and has as many: wait for one to end, or cancel one"
+                ),
+                again_in: OPEN_AGAIN_IN,
+            },
+            Barred::TasksPerDay { most, again_in } => Self::OverQuota {
+                what: format!("The grant may hand in {most} tasks a day (UTC), and has: try again tomorrow"),
+                again_in,
+            },
         }
     }
 }

@@ -1,54 +1,47 @@
-//! Grants in their first form: made, listed and revoked by the operator.
+//! Grants: made, changed and ended by the operator, and by time.
+
+mod draft;
+mod words;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use baton_core::ident::AgentName;
 use baton_core::task::Input;
-use baton_store::{By, Grant, GrantState, NewCredential, NewGrant, Verb};
+use baton_store::{
+    Actor, Barred, By, Error as StoreError, Grant, GrantChange, GrantRecord, NewCredential, NewGrant,
+};
 use tracing::{info, warn};
 
 use super::{Error, Service};
-use crate::access::Token;
+use crate::access::{LOCAL, Token};
 use crate::clock::new_id;
+use crate::config::parse_duration;
 use crate::crash;
+pub use draft::{Draft, WantedGrant, WantedLimits, spell_rate};
 
-/// Bytes of a label.
-const LABEL: usize = 200;
+/// How long the tokens of before go on after a rotation, where nobody says.
+const OVERLAP: Duration = Duration::from_hours(24);
 
-/// Tasks of revoked grants that are looked for at a time.
-const REVOKED: usize = 256;
+/// The longest that they may go on: a token that is to live longer need not be rotated.
+const OVERLAP_MAX: Duration = Duration::from_hours(30 * 24);
 
-/// A grant to be made.
-#[derive(Clone, Debug)]
-pub struct CreateGrant {
-    pub label: String,
-    pub agents: Vec<AgentName>,
-    pub verbs: Vec<Verb>,
-}
+/// Tasks of ended grants that are looked for at a time.
+const ENDED: usize = 256;
 
 impl Service {
     /// Makes a grant; the token is to be had here and never again.
-    pub async fn create_grant(&self, new: CreateGrant, actor: &str) -> Result<(Arc<Grant>, Token), Error> {
-        if new.label.is_empty() || new.label.len() > LABEL || new.label.chars().any(char::is_control) {
-            return Err(Error::invalid("label", format!("has 1 to {LABEL} bytes and no control characters")));
-        }
-        if new.agents.is_empty() {
-            return Err(Error::invalid("agents", "name at least one agent: an empty scope means nothing"));
-        }
-        if new.verbs.is_empty() {
-            return Err(Error::invalid("verbs", "name at least one verb: an empty scope means nothing"));
-        }
-        if let Some(unknown) = new.agents.iter().find(|name| self.agents.find(name).is_none()) {
-            return Err(Error::invalid("agents", format!("there is no agent '{unknown}' on this node")));
-        }
+    pub async fn create_grant(&self, wanted: WantedGrant, by: &Actor) -> Result<(Arc<Grant>, Token), Error> {
+        let Draft { label, agents, verbs, limits, expires_at } = self.draft_grant(wanted)?;
         let token = Token::random();
         let grant = NewGrant {
             id: new_id().to_string(),
-            label: new.label,
-            agents: new.agents,
-            verbs: new.verbs,
-            credential: NewCredential { digest: token.digest(), hint: token.hint() },
-            actor: actor.to_owned(),
+            label,
+            agents,
+            verbs,
+            limits,
+            expires_at,
+            credential: Some(credential(&token)),
+            by: by.clone(),
             now: self.now(),
         };
         let grant = self.store.create_grant(grant).await?;
@@ -56,37 +49,112 @@ impl Service {
         Ok((grant, token))
     }
 
-    /// Ends a grant, its tokens, its streams, and the work that came in by it.
-    pub async fn revoke_grant(&self, id: &str, actor: &str) -> Result<Arc<Grant>, Error> {
-        let grant = self.store.revoke_grant(id, actor, self.now()).await?;
-        self.ring();
-        info!(grant.id = %grant.id, "grant revoked");
-        crash::pass(crash::REVOKED);
-        if let Err(why) = self.end_revoked().await {
-            warn!(grant.id = %grant.id, error = %why, "the work of a revoked grant goes on until the reaper looks");
-        }
-        Ok(grant)
+    pub async fn load_grant(&self, id: &str) -> Result<GrantRecord, Error> {
+        self.store.find_grant(id).await?.ok_or(Error::GrantNotFound)
     }
 
-    /// Asks for the end of all work of revoked grants. Also for a timer: a node may die between a revocation and this.
-    pub async fn end_revoked(&self) -> Result<(), baton_store::Error> {
+    /// The holder's calls are refused from now on, and its streams end. Its tokens stay, and what it handed in goes on.
+    pub async fn pause_grant(&self, id: &str, by: &Actor) -> Result<GrantRecord, Error> {
+        self.change_grant(id, GrantChange::Pause, by).await
+    }
+
+    pub async fn resume_grant(&self, id: &str, by: &Actor) -> Result<GrantRecord, Error> {
+        self.change_grant(id, GrantChange::Resume, by).await
+    }
+
+    /// A new token. Those of before go on for `overlap`, a day where that is not said.
+    pub async fn rotate_grant(
+        &self,
+        id: &str,
+        overlap: Option<&str>,
+        by: &Actor,
+    ) -> Result<(GrantRecord, Token), Error> {
+        let overlap = overlap.map(parse_duration).transpose();
+        let overlap = overlap.map_err(|what| Error::invalid("overlap", what))?.unwrap_or(OVERLAP);
+        if overlap > OVERLAP_MAX {
+            return Err(Error::invalid(
+                "overlap",
+                "is at most \"30d\"; a token that is to live on needs no rotation",
+            ));
+        }
+        let token = Token::random();
+        let until = self.now().after(overlap);
+        let change = GrantChange::Rotate { credential: credential(&token), until };
+        Ok((self.change_grant(id, change, by).await?, token))
+    }
+
+    /// Ends a grant, its tokens, its streams, its webhooks, and the work that came in by it.
+    pub async fn revoke_grant(&self, id: &str, by: &Actor) -> Result<GrantRecord, Error> {
+        let revoked = self.change_grant(id, GrantChange::Revoke, by).await?;
+        crash::pass(crash::REVOKED);
+        if let Err(why) = self.end_work_of_ended().await {
+            warn!(grant.id = id, error = %why, "the work of a revoked grant goes on until the reaper looks");
+        }
+        Ok(revoked)
+    }
+
+    /// Ends the grants whose time is over, as a revocation would. For a timer.
+    pub async fn end_expired(&self) -> Result<(), StoreError> {
+        for id in self.store.expired_grants(self.now()).await? {
+            self.store.change_grant(&id, GrantChange::Expire, &Actor::node(), self.now()).await?;
+            self.ring();
+            info!(grant.id = %id, "grant expired");
+        }
+        self.end_work_of_ended().await
+    }
+
+    /// How long until the next grant is over by itself, at most `most`.
+    pub async fn until_expiry(&self, most: Duration) -> Duration {
+        let (records, now) = (self.store.list_grants().await.unwrap_or_default(), self.now());
+        let open = records.iter().filter(|record| !record.grant.state.is_over());
+        let next = open.filter_map(|record| record.grant.expires_at).min();
+        next.map_or(most, |at| at.since(now).min(most))
+    }
+
+    /// Asks for the end of all work of ended grants. Also for a timer: a node may die between a revocation and this.
+    async fn end_work_of_ended(&self) -> Result<(), StoreError> {
         loop {
-            let open = self.store.open_of_revoked(REVOKED).await?;
+            let open = self.store.open_of_revoked(ENDED).await?;
             for task in &open {
                 match self.apply(By::Node, *task, vec![Input::GrantRevoked]).await {
-                    Ok(_) | Err(baton_store::Error::Refused(_)) => {}
+                    Ok(_) | Err(StoreError::Refused(_)) => {}
                     Err(why) => return Err(why),
                 }
             }
-            if open.len() < REVOKED {
+            if open.len() < ENDED {
                 return Ok(());
             }
         }
     }
 
-    /// Whether a grant is no more.
-    pub async fn is_revoked(&self, id: &str) -> bool {
-        let grants = self.store.list_grants().await.unwrap_or_default();
-        !grants.iter().any(|grant| *grant.id == *id && grant.state == GrantState::Active)
+    async fn change_grant(&self, id: &str, change: GrantChange, by: &Actor) -> Result<GrantRecord, Error> {
+        let action = change.action();
+        match self.store.change_grant(id, change, by, self.now()).await {
+            Ok(_) => {}
+            Err(StoreError::NotFound) => return Err(Error::GrantNotFound),
+            Err(StoreError::Barred(_)) => {
+                return Err(Error::Unsupported(
+                    "the grant is over, and nothing brings it back: create another",
+                ));
+            }
+            Err(why) => return Err(why.into()),
+        }
+        self.ring();
+        info!(grant.id = id, action, "grant changed");
+        self.load_grant(id).await
     }
+
+    /// Whether the grant of this id takes calls now.
+    pub async fn standing(&self, id: &str) -> Result<(), Error> {
+        if id == LOCAL {
+            return Ok(());
+        }
+        let record = self.store.find_grant(id).await?;
+        let standing = record.map_or(Err(Barred::Over), |record| record.grant.admits(self.now()));
+        Ok(standing.map_err(StoreError::from)?)
+    }
+}
+
+fn credential(token: &Token) -> NewCredential {
+    NewCredential { digest: token.digest(), hint: token.hint() }
 }

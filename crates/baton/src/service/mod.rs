@@ -1,6 +1,7 @@
 //! The use cases, free of any protocol: doors parse, call one of these, and encode.
 
 pub mod agents;
+pub mod audit;
 pub mod cancel;
 pub mod deliveries;
 pub mod error;
@@ -23,7 +24,7 @@ use baton_store::{Applied, By, Op, Store, Verb};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::access::{Caller, Seal};
+use crate::access::{Caller, Refusals, Seal};
 use crate::clock::{Clock, new_id};
 use crate::config::settings::Limits;
 use crate::federation::signature::Signer;
@@ -49,6 +50,8 @@ pub struct Service {
     /// How places are reached that a client names.
     pub dialer: Dialer,
     pub seal: Seal,
+    /// Who was refused lately.
+    pub refusals: Arc<Refusals>,
     pub limits: Arc<RwLock<Arc<Limits>>>,
     /// The node is draining: no new work, and those who wait get what there is.
     pub draining: CancellationToken,
@@ -92,6 +95,7 @@ impl Service {
         if caller.reaches(name) {
             return Ok(Scope { agent, caller });
         }
+        self.note_refused(&Scope { agent: Arc::clone(&agent), caller }, "-");
         Err(if agent.settings.publish { Error::Forbidden("agent") } else { Error::AgentNotFound })
     }
 

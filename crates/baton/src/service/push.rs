@@ -122,7 +122,7 @@ impl Service {
     /// DeleteTaskPushNotificationConfig. One that is not there is deleted already.
     pub async fn delete_push(&self, scope: &Scope, task: &str, id: &str) -> Result<(), Error> {
         scope.allow_push()?;
-        self.store.delete_push_config(&scope.by(), parse_id(task)?, id).await?;
+        self.store.delete_push_config((&scope.by(), self.now()), parse_id(task)?, id).await?;
         Ok(())
     }
 

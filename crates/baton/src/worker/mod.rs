@@ -1,6 +1,7 @@
 //! Loops in the background. Each has an idempotent `sweep()` that finds its work in committed state; a timer or a nudge
 //! only wakes it.
 
+pub mod clerk;
 pub mod dispatcher;
 pub mod pruner;
 pub mod reaper;

@@ -1,5 +1,5 @@
-//! Ends what time has ended: leases that ran out, deadlines, questions that nobody answered; what a revocation left at
-//! work; and processes that fell to the node when their warden died.
+//! Ends what time has ended: leases that ran out, deadlines, questions that nobody answered, grants; what a revocation left
+//! at work; and processes that fell to the node when their warden died.
 
 use std::time::Duration;
 
@@ -13,6 +13,9 @@ use crate::service::Service;
 /// How often the clock is looked at.
 const EVERY: Duration = Duration::from_secs(5);
 
+/// The shortest pause: what could not be ended now is looked at again then.
+const SOON: Duration = Duration::from_millis(100);
+
 /// Tasks of one look; more are met by the next.
 const BATCH: usize = 256;
 
@@ -24,12 +27,12 @@ pub async fn run(service: Service, stop: CancellationToken) {
             Ok(_) => {}
             Err(why) => warn!(error = %why, "could not look for what is due"),
         }
-        if let Err(why) = service.end_revoked().await {
-            warn!(error = %why, "could not end the work of revoked grants");
+        if let Err(why) = service.end_expired().await {
+            warn!(error = %why, "could not end grants whose time is over, and the work of ended ones");
         }
         process::sweep::sweep().await;
         tokio::select! {
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(service.until_expiry(EVERY).await.max(SOON)) => {}
             () = stop.cancelled() => return,
         }
     }

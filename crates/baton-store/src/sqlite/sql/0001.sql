@@ -108,12 +108,25 @@ CREATE TABLE idempotency (
 CREATE INDEX idempotency_at ON idempotency (at);
 
 CREATE TABLE "grant" (
-    id         TEXT    NOT NULL PRIMARY KEY,
-    label      TEXT    NOT NULL,
-    agents     TEXT    NOT NULL,
-    verbs      TEXT    NOT NULL,
-    created_at INTEGER NOT NULL,
-    revoked_at INTEGER
+    id           TEXT    NOT NULL PRIMARY KEY,
+    label        TEXT    NOT NULL,
+    agents       TEXT    NOT NULL,
+    verbs        TEXT    NOT NULL,
+    limits       TEXT    NOT NULL,
+    expires_at   INTEGER,
+    state        TEXT    NOT NULL CHECK (state = 'active' OR state = 'paused' OR state = 'revoked' OR state = 'expired'),
+    -- Since when it is in that state.
+    state_at     INTEGER NOT NULL,
+    created_at   INTEGER NOT NULL,
+    created_by   TEXT    NOT NULL,
+    changed_at   INTEGER NOT NULL,
+    changed_by   TEXT    NOT NULL,
+    last_used_at INTEGER,
+    -- Kept counts, where its limits count tasks: open ones, and those that were made on a day since the Unix epoch.
+    open_tasks   INTEGER NOT NULL DEFAULT 0,
+    day          INTEGER NOT NULL DEFAULT 0,
+    made         INTEGER NOT NULL DEFAULT 0,
+    CHECK (state <> 'expired' OR expires_at IS NOT NULL)
 ) WITHOUT ROWID;
 
 -- Tokens are stored as SHA-256 of their text, which has 256 random bits.
@@ -122,7 +135,7 @@ CREATE TABLE credential (
     grant_id   TEXT    NOT NULL REFERENCES "grant" (id),
     hint       TEXT    NOT NULL,
     created_at INTEGER NOT NULL,
-    revoked_at INTEGER
+    expires_at INTEGER
 ) WITHOUT ROWID;
 CREATE INDEX credential_of ON credential (grant_id);
 
@@ -166,11 +179,27 @@ CREATE TABLE delivery (
     PRIMARY KEY (task_id, config_id, number)
 ) WITHOUT ROWID;
 
+-- Who did what. Each row carries the SHA-256 of the hash before it and of itself; the first that of the genesis.
 CREATE TABLE audit (
-    id     INTEGER PRIMARY KEY,
-    at     INTEGER NOT NULL,
-    actor  TEXT    NOT NULL,
-    action TEXT    NOT NULL,
-    target TEXT    NOT NULL,
-    detail TEXT
+    id      INTEGER PRIMARY KEY CHECK (id >= 1),
+    at      INTEGER NOT NULL,
+    actor   TEXT    NOT NULL,
+    origin  TEXT    NOT NULL,
+    action  TEXT    NOT NULL,
+    target  TEXT    NOT NULL,
+    allowed INTEGER NOT NULL CHECK (allowed IN (0, 1)),
+    detail  TEXT    NOT NULL CHECK (detail = '' OR json_type(detail) = 'object'),
+    hash    BLOB    NOT NULL CHECK (length(hash) = 32)
 );
+CREATE INDEX audit_at ON audit (at, id);
+
+INSERT INTO meta (key, value) VALUES ('audit_genesis', randomblob(32));
+
+-- Rows are only ever added, each behind the last.
+CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit
+BEGIN SELECT RAISE (ABORT, 'the audit log is only added to'); END;
+CREATE TRIGGER audit_is_not_shortened BEFORE DELETE ON audit
+BEGIN SELECT RAISE (ABORT, 'the audit log is only added to'); END;
+CREATE TRIGGER audit_is_in_order BEFORE INSERT ON audit
+WHEN NEW.id IS NOT (SELECT coalesce(max(id), 0) + 1 FROM audit)
+BEGIN SELECT RAISE (ABORT, 'the audit log is only added to at its end'); END;

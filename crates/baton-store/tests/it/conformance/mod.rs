@@ -2,6 +2,7 @@
 //! may know which one it is.
 
 pub mod apply;
+pub mod audit;
 pub mod claim;
 pub mod clock;
 pub mod content;
@@ -51,7 +52,10 @@ macro_rules! suite {
             list: newest_status_first, every_filter, equal_times, others_are_invisible, everybodys_tasks, nothing;
             events: after_any_number, pruning_keeps_the_snapshot, told_in_order;
             grants: create_list_revoke, a_revoked_grant_takes_nothing, open_tasks_of_revoked_grants,
-                two_revocations_at_once;
+                two_revocations_at_once, a_paused_grant_comes_back, a_rotation_overlaps, a_grant_expires,
+                open_tasks_are_counted, tasks_of_a_day_are_counted, a_quota_holds_in_parallel, uses_are_kept,
+                users_of_one_grant_do_not_meet;
+            audit: told_with_the_change, pages_and_filters, the_chain_breaks_where_it_was_touched;
             push: stored_with_its_task, owed_what_happens_afterwards, what_came_meanwhile_stays_owed,
                 failures_suspend_and_a_replay_begins_again, gone_is_the_end_of_one, sixteen_of_a_task,
                 only_who_sees_the_task, a_revoked_grant_ends_its_own, targets_and_lists, pruned_with_its_task;

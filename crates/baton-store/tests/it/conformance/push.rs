@@ -7,11 +7,12 @@ use baton_core::ident::Owner;
 use baton_core::limits::{PUSH_CONFIGS, WEBHOOK_ATTEMPTS};
 use baton_core::task::{Input, Refusal};
 use baton_store::{
-    Access, By, DeliveriesQuery, Delivery, DeliveryAttempt, Edition, Error, NewCredential, NewGrant, NewPush,
-    Owed, PushConfig, Settle, Tasks, Verb,
+    Access, Barred, By, DeliveriesQuery, Delivery, DeliveryAttempt, Edition, Error, GrantChange, NewGrant,
+    NewPush, Owed, PushConfig, Settle, Tasks, Verb,
 };
 
 use super::Backend;
+use super::grants::{ann, grant};
 use super::script::*;
 use super::world::World;
 
@@ -186,10 +187,10 @@ pub async fn failures_suspend_and_a_replay_begins_again<B: Backend>() {
         (State::Suspended, 2, u64::from(WEBHOOK_ATTEMPTS))
     );
     assert_eq!(owed(&world, i64::from(i32::MAX)).await.len(), 0);
-    let replayed = world.store.replay(task(1), "a", ("operator", at(9))).await.unwrap();
+    let replayed = world.store.replay(task(1), "a", (&ann(), at(9))).await.unwrap();
     assert_eq!(replayed.state, State::Active { failures: 0, due_at: Some(at(9)) });
     assert_eq!(owed(&world, 9).await[0].events[0].seq, 3);
-    assert!(matches!(world.store.replay(task(1), "b", ("operator", at(9))).await, Err(Error::NotFound)));
+    assert!(matches!(world.store.replay(task(1), "b", (&ann(), at(9))).await, Err(Error::NotFound)));
 }
 
 pub async fn gone_is_the_end_of_one<B: Backend>() {
@@ -211,7 +212,7 @@ pub async fn gone_is_the_end_of_one<B: Backend>() {
         "a try at the earlier one"
     );
     // Also where the later one was made from nothing.
-    assert!(world.store.delete_push_config(&by_owner(), task(1), "gone").await.unwrap());
+    assert!(world.store.delete_push_config((&by_owner(), at(9)), task(1), "gone").await.unwrap());
     put(&world, 1, hook("gone"), 8).await;
     for earlier in [&gone, &again] {
         assert_eq!(world.store.settle(settle(earlier, 4, Happened::Gone, 9)).await.unwrap(), None);
@@ -238,8 +239,8 @@ pub async fn sixteen_of_a_task<B: Backend>() {
     let page = world.store.list_push_configs(task(1), "13", 9).await.unwrap();
     assert_eq!(page.iter().map(|config| &*config.id).collect::<Vec<_>>(), ["14", "15"]);
     assert_eq!(world.store.list_push_configs(task(1), "", 3).await.unwrap().len(), 3);
-    assert!(world.store.delete_push_config(&by_owner(), task(1), "00").await.unwrap());
-    assert!(!world.store.delete_push_config(&by_owner(), task(1), "00").await.unwrap());
+    assert!(world.store.delete_push_config((&by_owner(), at(9)), task(1), "00").await.unwrap());
+    assert!(!world.store.delete_push_config((&by_owner(), at(9)), task(1), "00").await.unwrap());
     put(&world, 1, hook("more"), 2).await;
 }
 
@@ -251,7 +252,7 @@ pub async fn only_who_sees_the_task<B: Backend>() {
     for (by, n) in [(&eve, 1), (&by_owner(), 99)] {
         let put = world.store.put_push_config(by, task(n), hook("a"), at(1)).await;
         assert!(matches!(put, Err(Error::NotFound)), "{put:?}");
-        let deleted = world.store.delete_push_config(by, task(n), "a").await;
+        let deleted = world.store.delete_push_config((by, at(9)), task(n), "a").await;
         assert!(matches!(deleted, Err(Error::NotFound)), "{deleted:?}");
     }
     assert_eq!(find(&world, 1, "a").await.revision, revision(0));
@@ -261,15 +262,7 @@ pub async fn a_revoked_grant_ends_its_own<B: Backend>() {
     let world = World::<B>::new().await;
     let mut theirs = new(1);
     theirs.owner = Owner::new("g1", "");
-    let grant = NewGrant {
-        id: "g1".into(),
-        label: "x".into(),
-        agents: vec![agent("echo")],
-        verbs: vec![Verb::Push],
-        credential: NewCredential { digest: [1; 32], hint: "bt_".into() },
-        actor: "operator".into(),
-        now: at(0),
-    };
+    let grant = NewGrant { verbs: vec![Verb::Push], ..grant("g1", 1, 0) };
     world.store.create_grant(grant).await.unwrap();
     let mut op = create_with(theirs, vec![claimed(node("boot"))], at(0));
     op.push = Some(hook("a"));
@@ -277,19 +270,19 @@ pub async fn a_revoked_grant_ends_its_own<B: Backend>() {
     world.apply(create(new(2), at(0))).await;
     put(&world, 2, hook("a"), 0).await;
     let under_way = owed(&world, 0).await.remove(0);
-    world.store.revoke_grant("g1", "operator", at(1)).await.unwrap();
+    world.regrant("g1", GrantChange::Revoke, 1).await.unwrap();
     world.change(task(1), vec![Input::GrantRevoked], at(2)).await;
     assert_eq!(find(&world, 1, "a").await.state, State::Ended(End::Revoked));
     assert_eq!(world.store.settle(settle(&under_way.config, 2, TAKEN, 3)).await.unwrap(), None);
     assert_eq!(
-        world.store.replay(task(1), "a", ("operator", at(4))).await.unwrap().state,
+        world.store.replay(task(1), "a", (&ann(), at(4))).await.unwrap().state,
         State::Ended(End::Revoked)
     );
     assert_eq!(owed(&world, 1_000).await.len(), 0);
     assert_eq!(find(&world, 2, "a").await.state, idle());
     let by = By::Owner(agent("echo"), Owner::new("g1", ""));
     let refused = world.store.put_push_config(&by, task(1), hook("b"), at(5)).await;
-    assert!(matches!(refused, Err(Error::GrantInactive)), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Barred(Barred::Over))), "{refused:?}");
 }
 
 pub async fn targets_and_lists<B: Backend>() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use baton_core::model::{AgentCard, TaskObject, TaskPushNotificationConfig};
 use baton_store::Edition;
-use baton_wire::fault::Fault;
+use baton_wire::fault::{Fault, Kind};
 use baton_wire::request::{Call, ListTasksRequest, SendMessageRequest};
 use baton_wire::response::{
     Empty, ListTaskPushNotificationConfigsResponse, ListTasksResponse, SendMessageResponse,
@@ -133,13 +133,22 @@ impl Parameters {
     }
 }
 
-/// Does what was asked.
+/// Does what was asked. That a grant does not allow it is counted.
 pub async fn call(
     service: &Service,
     scope: &Scope,
     call: Call,
     parameters: Parameters,
 ) -> Result<Answer, Fault> {
+    let operation = call.operation();
+    let answered = run(service, scope, call, parameters).await;
+    if answered.as_ref().is_err_and(|fault| fault.kind == Kind::PermissionDenied) {
+        service.note_refused(scope, operation.method());
+    }
+    answered
+}
+
+async fn run(service: &Service, scope: &Scope, call: Call, parameters: Parameters) -> Result<Answer, Fault> {
     let agent = scope.agent.name().as_str();
     if call.tenant().is_some_and(|tenant| tenant != agent) {
         return Err(fault::of(

@@ -12,7 +12,7 @@ use http::request::Parts;
 use serde::{Deserialize, Serialize};
 
 use super::super::Doors;
-use super::{ACTOR, answer};
+use super::answer;
 use crate::service::Error;
 use crate::service::deliveries::ListDeliveries;
 
@@ -159,8 +159,8 @@ pub async fn replay(
     request: Parts,
 ) -> Response {
     let replayed = async {
-        doors.gate.operator(&request)?;
-        Ok(Shown::of(&doors.service.replay_delivery(&task, &id, ACTOR).await?))
+        let by = doors.gate.operator(&request)?;
+        Ok(Shown::of(&doors.service.replay_delivery(&task, &id, &by).await?))
     };
     answer(replayed.await, Some(&task))
 }

@@ -53,13 +53,13 @@ fn all(doors: &Doors) -> Keys {
 }
 
 pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    answer(doors.gate.operator(&request).map(|()| all(&doors)), None)
+    answer(doors.gate.operator(&request).map(|_| all(&doors)), None)
 }
 
 pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
     let created = async {
         let (parts, body) = request.into_parts();
-        doors.gate.operator(&parts)?;
+        let by = doors.gate.operator(&parts)?;
         let Wanted { algorithm, kid } = read(&doors, &parts.headers, body).await?;
         let algorithm = Algorithm::parse(&algorithm)
             .ok_or_else(|| Error::invalid("algorithm", "is \"ES256\" or \"EdDSA\""))?;
@@ -67,6 +67,7 @@ pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> 
         let key =
             doors.service.keys.create(Purpose::Card, algorithm, kid.as_deref(), now).map_err(refused)?;
         info!(key.kid = %key.kid, key.algorithm = algorithm.as_str(), "a key signs agent cards from now on");
+        doors.service.tell_audit(&by, ("key.create", &key.kid)).await;
         Ok(Shown::of(&key))
     };
     answer(created.await, None)
@@ -74,9 +75,10 @@ pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> 
 
 pub async fn retire(State(doors): State<Arc<Doors>>, Path(kid): Path<String>, request: Parts) -> Response {
     let retired = async {
-        doors.gate.operator(&request)?;
+        let by = doors.gate.operator(&request)?;
         doors.service.keys.retire(Purpose::Card, &kid, doors.service.now()).map_err(refused)?;
         info!(key.kid = %kid, "a key signs agent cards no more");
+        doors.service.tell_audit(&by, ("key.retire", &kid)).await;
         Ok(all(&doors))
     };
     answer(retired.await, None)

@@ -1,5 +1,6 @@
 //! The admin API, `/api/v1`: what the operator and the command line see of a node.
 
+mod audit;
 mod deliveries;
 mod grants;
 mod keys;
@@ -13,6 +14,7 @@ use axum::body::Body;
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use baton_wire::response::encode;
+use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
@@ -38,12 +40,14 @@ pub fn router() -> Router<Arc<Doors>> {
         .route("/api/v1/deliveries", get(deliveries::list))
         .route("/api/v1/deliveries/{task}/{id}", get(deliveries::show))
         .route("/api/v1/deliveries/{task}/{id}/replay", post(deliveries::replay))
+        .route("/api/v1/audit", get(audit::list))
+        .route("/api/v1/audit/verify", get(audit::verify))
         .route("/api/v1/grants", get(grants::list).post(grants::create))
-        .route("/api/v1/grants/{id}", delete(grants::revoke))
+        .route("/api/v1/grants/{id}", get(grants::show).delete(grants::revoke))
+        .route("/api/v1/grants/{id}/pause", post(grants::pause))
+        .route("/api/v1/grants/{id}/resume", post(grants::resume))
+        .route("/api/v1/grants/{id}/rotate", post(grants::rotate))
 }
-
-/// Who is named in the audit log for what comes over the node's socket.
-const ACTOR: &str = "operator";
 
 fn answer(result: Result<impl Serialize, Error>, id: Option<&str>) -> Response {
     match result {
@@ -61,9 +65,30 @@ async fn read<T: DeserializeOwned>(doors: &Doors, headers: &HeaderMap, body: Bod
     if !is_json(headers) {
         return Err(Error::invalid("Content-Type", "must be application/json"));
     }
+    parse(&whole(doors, headers, body).await?)
+}
+
+/// The same, where everything in it may be left out, and so the body.
+async fn read_optional<T: DeserializeOwned + Default>(
+    doors: &Doors,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<T, Error> {
+    let bytes = whole(doors, headers, body).await?;
+    match bytes.is_empty() {
+        true => Ok(T::default()),
+        false if is_json(headers) => parse(&bytes),
+        false => Err(Error::invalid("Content-Type", "must be application/json")),
+    }
+}
+
+async fn whole(doors: &Doors, headers: &HeaderMap, body: Body) -> Result<Bytes, Error> {
     let bytes = body::read(headers, body, doors.service.limits().body).await;
-    let bytes = bytes.map_err(|fault| Error::invalid("body", fault.message()))?;
-    let mut json = serde_json::Deserializer::from_slice(&bytes);
+    bytes.map_err(|fault| Error::invalid("body", fault.message()))
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
     serde_path_to_error::deserialize(&mut json)
         .map_err(|why| Error::invalid(&why.path().to_string(), why.inner().to_string()))
 }

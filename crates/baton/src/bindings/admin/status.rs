@@ -79,7 +79,7 @@ async fn status(doors: &Doors, request: &Parts) -> Result<Status, Error> {
 }
 
 pub async fn agents(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    let agents = doors.gate.operator(&request).map(|()| list(&doors));
+    let agents = doors.gate.operator(&request).map(|_| list(&doors));
     answer(agents, None)
 }
 

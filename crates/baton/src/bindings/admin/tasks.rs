@@ -99,8 +99,10 @@ pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
 
 pub async fn cancel(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let cancelled = async {
-        doors.gate.operator(&request)?;
-        Ok(Shown::of(&*doors.service.cancel_by(By::Node, &id).await?, None, true))
+        let by = doors.gate.operator(&request)?;
+        let task = doors.service.cancel_by(By::Node, &id).await?;
+        doors.service.tell_audit(&by, ("task.cancel", &id)).await;
+        Ok(Shown::of(&task, None, true))
     };
     answer(cancelled.await, Some(&id))
 }
@@ -113,9 +115,11 @@ pub async fn message(
 ) -> Response {
     let said = async {
         let (parts, body) = request.into_parts();
-        doors.gate.operator(&parts)?;
+        let by = doors.gate.operator(&parts)?;
         let Said { message } = read(&doors, &parts.headers, body).await?;
-        Ok(Shown::of(&*doors.service.message_by(&By::Node, &id, message).await?, None, true))
+        let task = doors.service.message_by(&By::Node, &id, message).await?;
+        doors.service.tell_audit(&by, ("task.message", &id)).await;
+        Ok(Shown::of(&task, None, true))
     };
     answer(said.await, Some(&id))
 }

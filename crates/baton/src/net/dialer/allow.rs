@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::class::{Class, class, contains_v4, contains_v6};
-use crate::config::settings::{Destination, Network};
+use super::class::{Class, class};
+use crate::config::settings::Destination;
 
 /// The allow-list of `[net] allow`.
 #[derive(Clone, Debug, Default)]
@@ -32,16 +32,8 @@ impl Allow {
 
     fn opened(&self, address: IpAddr, least: u8) -> bool {
         self.0.iter().any(|entry| match entry {
-            Destination::Network(network) => network.prefix >= least && contains(network, address),
+            Destination::Network(network) => network.prefix >= least && network.contains(address),
             Destination::Host(_) => false,
         })
-    }
-}
-
-fn contains(network: &Network, address: IpAddr) -> bool {
-    match (network.address, address.to_canonical()) {
-        (IpAddr::V4(range), IpAddr::V4(address)) => contains_v4(range, network.prefix, address),
-        (IpAddr::V6(range), IpAddr::V6(address)) => contains_v6(range, network.prefix, address),
-        (IpAddr::V4(_) | IpAddr::V6(_), _) => false,
     }
 }

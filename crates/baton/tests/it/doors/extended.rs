@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, Door, TestNode, User};
 
-fn skill(id: &str, to: Audience) -> Skill {
+pub fn skill(id: &str, to: Audience) -> Skill {
     let card = AgentSkill {
         id: id.to_owned(),
         name: id.to_owned(),

@@ -1,20 +1,24 @@
 //! The doors of a running node: what callers see, over every binding.
 
+mod auditing;
 mod cancelling;
 mod cards;
 mod dev;
 mod everywhere;
 mod extended;
 mod extensions;
+mod grants;
 mod grpc;
 mod grpc_v03;
 mod idempotency;
 mod limits;
 mod listing;
 mod malformed;
+mod matrix;
 mod media;
 mod operator;
 mod ownership;
+mod rates;
 mod replies;
 mod resuming;
 mod routes;

@@ -82,10 +82,18 @@ async fn wrong_requests_are_json_faults() {
         ("GET", "/api/v1/tasks?pageSize=0", None),
         ("GET", "/api/v1/tasks?pageToken=x", None),
         ("POST", "/api/v1/grants", Some(json!([]))),
-        ("DELETE", "/api/v1/grants/nobody", None),
     ] {
         let answer = node.operator(method, path, body.as_ref()).await;
         answer.refused(baton_wire::fault::Kind::InvalidParams);
+    }
+    for (method, path) in [
+        ("GET", "/api/v1/grants/nobody"),
+        ("DELETE", "/api/v1/grants/nobody"),
+        ("POST", "/api/v1/grants/nobody/pause"),
+        ("POST", "/api/v1/grants/nobody/resume"),
+        ("POST", "/api/v1/grants/nobody/rotate"),
+    ] {
+        node.operator(method, path, None).await.refused(baton_wire::fault::Kind::UnknownPath);
     }
     for path in ["/api/v1/tasks/made-up", "/api/v1/tasks/made-up/events"] {
         node.operator("GET", path, None).await.refused(baton_wire::fault::Kind::TaskNotFound);

@@ -160,7 +160,8 @@ impl User {
         self.http.open(request, self.door).await
     }
 
-    async fn try_open(&self, request: Request<Full<Bytes>>) -> Result<Stream, Answer> {
+    /// A stream, or the answer that came in its place, to any request.
+    pub async fn try_open(&self, request: Request<Full<Bytes>>) -> Result<Stream, Answer> {
         let response = self.http.open(request, self.door).await;
         let kind = response.headers().get("content-type").map(|kind| kind.to_str().unwrap());
         if kind == Some("text/event-stream") || (self.door == Door::Grpc && grpc::is_stream(&response)) {
