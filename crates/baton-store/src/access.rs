@@ -265,6 +265,13 @@ pub struct NewCredential {
     pub hint: String,
 }
 
+impl NewCredential {
+    /// As it is from `now` on.
+    pub fn made(&self, now: Timestamp) -> Credential {
+        Credential { digest: self.digest, hint: self.hint.clone(), created_at: now, expires_at: None }
+    }
+}
+
 /// What is done to a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrantChange {
@@ -306,14 +313,9 @@ impl GrantChange {
             Self::Pause => next.state = GrantState::Paused { at: now },
             Self::Resume if state == GrantState::Active => return Ok(None),
             Self::Resume => next.state = GrantState::Active,
-            Self::Rotate { credential: NewCredential { digest, hint }, until } => {
+            Self::Rotate { credential, until } => {
                 end_credentials(&mut next.credentials, *until);
-                next.credentials.push(Credential {
-                    digest: *digest,
-                    hint: hint.clone(),
-                    created_at: now,
-                    expires_at: None,
-                });
+                next.credentials.push(credential.made(now));
             }
         }
         if next.state.is_over() {

@@ -43,6 +43,11 @@ impl TaskState {
         matches!(self, Self::Completed | Self::Failed | Self::Canceled | Self::Rejected)
     }
 
+    /// The task is shown, and not over.
+    pub const fn is_open(self) -> bool {
+        !self.is_terminal() && !matches!(self, Self::Unspecified)
+    }
+
     /// The task waits for its owner.
     pub const fn is_interrupted(self) -> bool {
         matches!(self, Self::InputRequired | Self::AuthRequired)

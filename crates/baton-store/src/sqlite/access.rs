@@ -110,12 +110,7 @@ pub fn create(db: &Connection, new: &NewGrant) -> Result<Grant, Error> {
         now.as_millis(),
         by.name
     ])?;
-    let credential = credential.as_ref().map(|new| Credential {
-        digest: new.digest,
-        hint: new.hint.clone(),
-        created_at: *now,
-        expires_at: None,
-    });
+    let credential = credential.as_ref().map(|new| new.made(*now));
     let grant = Grant {
         id: id.as_str().into(),
         label: label.clone(),

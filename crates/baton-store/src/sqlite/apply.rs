@@ -14,7 +14,6 @@ use super::batch::{self, Change, Created};
 use super::hot::{Hot, Kept, whole_or_head};
 use super::prepare::{Prepared, Steps};
 use super::push::{self, Pushed};
-use super::quota::is_open;
 use super::writer::Shared;
 use super::{access, grants::Grants, log, rows, scope, write};
 use crate::{
@@ -302,7 +301,7 @@ impl<'a> Group<'a> {
             if let Some(old) = old {
                 *self.counts.entry((scope, old)).or_default() -= 1;
             }
-            self.count_open(&task.owner, old.is_some_and(is_open), is_open(new));
+            self.count_open(&task.owner, old.is_some_and(TaskState::is_open), new.is_open());
         }
         self.changed.insert(task.id, Kept { key, known: whole_or_head(known.clone()) });
         self.commits.push(Committed { known: known.clone(), events: events.clone(), nudges, owed: false });

@@ -50,7 +50,8 @@ impl Lock {
     }
 }
 
-/// Takes the lock, with a pause after each try that finds it held.
+/// Takes the lock, with a pause after each try that finds it held: a lock that is waited for cannot be given up after a
+/// time, and nothing runs yet that the pauses could hold up.
 pub(super) fn patiently(file: &File, mut pause: impl FnMut(Duration)) -> Result<(), Errno> {
     let mut left = PATIENCE;
     loop {

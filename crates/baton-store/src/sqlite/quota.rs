@@ -4,26 +4,11 @@
 use std::sync::Arc;
 
 use baton_core::ident::Owner;
-use baton_core::model::TaskState;
 use baton_core::time::Timestamp;
 
 use super::access::{self, AccessWrite};
 use super::apply::Group;
 use crate::{By, Error, Grant, GrantLimits, Usage};
-
-/// Whether a task in this state is not over.
-pub fn is_open(state: TaskState) -> bool {
-    match state {
-        TaskState::Submitted | TaskState::Working | TaskState::InputRequired | TaskState::AuthRequired => {
-            true
-        }
-        TaskState::Unspecified
-        | TaskState::Completed
-        | TaskState::Failed
-        | TaskState::Canceled
-        | TaskState::Rejected => false,
-    }
-}
 
 impl Group<'_> {
     /// Makes or changes a grant. What comes after it in the group meets it as it is then.

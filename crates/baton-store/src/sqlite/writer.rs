@@ -183,9 +183,9 @@ fn run(connection: &Connection, mut queue: mpsc::Receiver<Write>, mut shared: Sh
     let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
 }
 
-/// Lets those who were answered by the last commit come back with their next operation, so that callers who each wait for
-/// an answer share one commit and do not fall apart into groups that wait for each other. It ends when they stop coming.
-/// Few callers gain nothing by that and wait for nobody.
+/// Lets half of the callers come together, of those who were answered by the last commit and those who are here: while one
+/// half is committed the other is answered and comes back, and neither falls apart into groups that wait for each other. It
+/// ends when they stop coming. Few callers gain nothing by that and wait for nobody.
 fn gather(queue: &mut mpsc::Receiver<Write>, group: &mut Vec<Write>, answered: usize) {
     if answered < CROWD {
         return;
