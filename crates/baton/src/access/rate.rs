@@ -8,7 +8,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use baton_store::{Grant, Per, Rate};
@@ -43,15 +43,16 @@ impl governor::clock::Clock for Ticks {
     }
 }
 
-/// Cells that addresses share by their hash.
+/// Cells that addresses share by their hash; none before the first address comes.
 struct Table {
-    cells: Box<[InMemoryState]>,
+    cells: LazyLock<Box<[InMemoryState]>>,
     hash: RandomState,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        Self { cells: (0..CELLS).map(|_| InMemoryState::default()).collect(), hash: RandomState::new() }
+        let cells = || (0..CELLS).map(|_| InMemoryState::default()).collect();
+        Self { cells: LazyLock::new(cells), hash: RandomState::new() }
     }
 }
 
