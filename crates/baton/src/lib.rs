@@ -9,6 +9,7 @@ pub mod clock;
 pub mod config;
 pub mod crash;
 pub mod federation;
+mod hex;
 pub mod keys;
 pub mod net;
 pub mod runner;

@@ -5,7 +5,7 @@ use clap::Subcommand;
 use serde::Deserialize;
 
 use super::access::NodeArgs;
-use super::node::{Node, segment, typed};
+use super::node::{Node, query, typed};
 use super::{Exit, Failure, Global, output};
 
 #[derive(Debug, Subcommand)]
@@ -147,11 +147,4 @@ async fn verify(global: &Global, args: Verify) -> Result<Exit, Failure> {
             Ok(Exit::Done)
         }
     }
-}
-
-/// `?a=1&b=2` of what is given.
-fn query<const N: usize>(given: [(&str, Option<String>); N]) -> String {
-    let given = given.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(&value?))));
-    let given = given.collect::<Vec<_>>().join("&");
-    if given.is_empty() { given } else { format!("?{given}") }
 }

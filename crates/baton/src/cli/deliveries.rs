@@ -5,7 +5,7 @@ use clap::Subcommand;
 use serde::Deserialize;
 
 use super::access::NodeArgs;
-use super::node::{Node, segment, typed};
+use super::node::{Node, query, segment, typed};
 use super::{Exit, Failure, Global, output};
 
 #[derive(Debug, Subcommand)]
@@ -96,12 +96,13 @@ pub async fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
 
 async fn list(global: &Global, args: List) -> Result<Exit, Failure> {
     let node = Node::new(global, &args.node)?;
-    let size = args.page_size.map(|size| size.to_string());
-    let wanted =
-        [("state", &args.state), ("task", &args.task), ("pageSize", &size), ("pageToken", &args.page_token)];
-    let said =
-        wanted.iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(value.as_deref()?))));
-    let json = node.get(&format!("deliveries?{}", said.collect::<Vec<_>>().join("&"))).await?;
+    let query = query([
+        ("state", args.state),
+        ("task", args.task),
+        ("pageSize", args.page_size.map(|size| size.to_string())),
+        ("pageToken", args.page_token),
+    ]);
+    let json = node.get(&format!("deliveries{query}")).await?;
     if global.json {
         output::json(&json)?;
         return Ok(Exit::Done);

@@ -116,6 +116,13 @@ pub fn segment(text: &str) -> String {
     out
 }
 
+/// `?a=1&b=2` of what is given.
+pub fn query<const N: usize>(given: [(&str, Option<String>); N]) -> String {
+    let given = given.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(&value?))));
+    let given = given.collect::<Vec<_>>().join("&");
+    if given.is_empty() { given } else { format!("?{given}") }
+}
+
 /// A word as a shell takes it.
 pub fn quoted(word: &str) -> String {
     shell_words::quote(word).into_owned()

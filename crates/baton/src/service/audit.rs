@@ -8,6 +8,7 @@ use super::list::{page_size, wrong_token};
 use super::{Error, Scope, Service};
 use crate::access::Refusal;
 use crate::config::parse_duration;
+use crate::hex::hex;
 
 /// What of the log to list; everything optional.
 #[derive(Clone, Debug, Default)]
@@ -105,11 +106,6 @@ impl Service {
 /// The head of the log as text.
 pub fn spell_head((id, hash): &(u64, [u8; 32])) -> String {
     format!("{id}:{}", hex(hash))
-}
-
-/// A hash as text.
-pub fn hex(hash: &[u8; 32]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn read_head(text: &str) -> Result<(u64, [u8; 32]), Error> {

@@ -22,6 +22,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::media::Media;
 use super::super::{Doors, fault};
 use crate::config::settings::Agent;
+use crate::hex::hex;
 use crate::service::manifest::{Address, Served, Viewer};
 use crate::service::{Error, Service};
 
@@ -127,12 +128,4 @@ fn http_date(at: Timestamp) -> String {
 fn system_time(at: Timestamp) -> std::time::SystemTime {
     let seconds = u64::try_from(at.as_millis() / 1000).unwrap_or(0);
     std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        use std::fmt::Write as _;
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use baton_core::json::Json;
 use baton_core::time::Timestamp;
@@ -12,9 +11,9 @@ use http::request::Parts;
 use serde::{Deserialize, Serialize};
 
 use super::super::Doors;
-use super::answer;
-use crate::service::Error;
-use crate::service::audit::{ListAudit, hex, spell_head};
+use super::{Asked, answer, query};
+use crate::hex::hex;
+use crate::service::audit::{ListAudit, spell_head};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -107,14 +106,10 @@ impl From<AuditReport> for Report {
     }
 }
 
-pub async fn list(
-    State(doors): State<Arc<Doors>>,
-    filter: Result<Query<Filter>, QueryRejection>,
-    request: Parts,
-) -> Response {
+pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
-        let Query(filter) = filter.map_err(|why| Error::invalid("", why.body_text()))?;
+        let filter = query(filter)?;
         let Filter { since, actor, target, action, outcome, page_size: size, page_token } = filter;
         let allowed = outcome.map(|outcome| outcome == Outcome::Allowed);
         let list = ListAudit { since, actor, target, action, allowed, size, page_token };
@@ -124,14 +119,10 @@ pub async fn list(
     answer(listed.await, None)
 }
 
-pub async fn verify(
-    State(doors): State<Arc<Doors>>,
-    look: Result<Query<Look>, QueryRejection>,
-    request: Parts,
-) -> Response {
+pub async fn verify(State(doors): State<Arc<Doors>>, look: Asked<Look>, request: Parts) -> Response {
     let verified = async {
         doors.gate.operator(&request)?;
-        let Query(Look { since, head }) = look.map_err(|why| Error::invalid("", why.body_text()))?;
+        let Look { since, head } = query(look)?;
         Ok(Report::from(doors.service.verify_audit(since.as_deref(), head.as_deref()).await?))
     };
     answer(verified.await, None)

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::delivery::State as DeliveryState;
 use baton_core::time::Timestamp;
@@ -12,8 +11,7 @@ use http::request::Parts;
 use serde::{Deserialize, Serialize};
 
 use super::super::Doors;
-use super::answer;
-use crate::service::Error;
+use super::{Asked, answer, query};
 use crate::service::deliveries::ListDeliveries;
 
 #[derive(Deserialize)]
@@ -118,14 +116,10 @@ impl From<DeliveryAttempt> for Attempt {
     }
 }
 
-pub async fn list(
-    State(doors): State<Arc<Doors>>,
-    filter: Result<Query<Filter>, QueryRejection>,
-    request: Parts,
-) -> Response {
+pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
-        let Query(filter) = filter.map_err(|why| Error::invalid("", why.body_text()))?;
+        let filter = query(filter)?;
         let Filter { state, task, page_size: size, page_token } = filter;
         let list = ListDeliveries { state, task, size, page_token };
         let (found, next_page_token) = doors.service.list_deliveries(list).await?;
@@ -137,12 +131,12 @@ pub async fn list(
 pub async fn show(
     State(doors): State<Arc<Doors>>,
     Path((task, id)): Path<(String, String)>,
-    before: Result<Query<Before>, QueryRejection>,
+    before: Asked<Before>,
     request: Parts,
 ) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
-        let Query(before) = before.map_err(|why| Error::invalid("", why.body_text()))?;
+        let before = query(before)?;
         let page = (before.page_size, before.before);
         let (config, attempts) = doors.service.load_delivery(&task, &id, page).await?;
         Ok(Detail {

@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use baton_wire::response::encode;
@@ -58,6 +60,13 @@ fn answer(result: Result<impl Serialize, Error>, id: Option<&str>) -> Response {
         }
         Err(why) => fault::rest(&fault::of(why, id), Media::Json),
     }
+}
+
+/// The query of a request, as far as it could be read.
+type Asked<T> = Result<Query<T>, QueryRejection>;
+
+fn query<T>(asked: Asked<T>) -> Result<T, Error> {
+    asked.map(|Query(asked)| asked).map_err(|why| Error::invalid("", why.body_text()))
 }
 
 /// The request's body as JSON.

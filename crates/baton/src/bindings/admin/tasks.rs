@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::ident::AgentName;
 use baton_core::ident::Owner;
@@ -18,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::media::Media;
 use super::super::{Doors, fault, sse};
-use super::{answer, read};
+use super::{Asked, answer, query, read};
 use crate::service::Error;
 use crate::service::list::ListAll;
 
@@ -65,14 +64,10 @@ impl Shown {
     }
 }
 
-pub async fn list(
-    State(doors): State<Arc<Doors>>,
-    filter: Result<Query<Filter>, QueryRejection>,
-    request: Parts,
-) -> Response {
+pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
-        let Query(filter) = filter.map_err(|why| Error::invalid("", why.body_text()))?;
+        let filter = query(filter)?;
         let wanted = ListAll {
             agent: filter.agent,
             state: filter.state,

@@ -5,7 +5,7 @@ use baton_core::time::Timestamp;
 use baton_wire::request::ListTasksRequest;
 use serde::Deserialize;
 
-use crate::cli::node::{Shown, segment, typed};
+use crate::cli::node::{Shown, query, typed};
 use crate::cli::printer::word;
 use crate::cli::remote::{Remote, RemoteArgs};
 use crate::cli::{Exit, Failure, Global, output};
@@ -70,7 +70,7 @@ pub async fn run(global: &Global, args: Args) -> Result<Exit, Failure> {
             (page.next_page_token, page.total_size.to_string())
         }
         Remote::Node(node) => {
-            let json = node.get(&format!("tasks{}", query(&args))).await?;
+            let json = node.get(&format!("tasks{}", query_of(&args))).await?;
             if global.json {
                 output::json(&json)?;
                 return Ok(Exit::Done);
@@ -98,14 +98,11 @@ fn row(task: &TaskObject) -> [String; 3] {
     [task.id.clone(), word(task.status.state).to_owned(), since]
 }
 
-fn query(args: &Args) -> String {
-    let pairs = [
+fn query_of(args: &Args) -> String {
+    query([
         ("agent", args.agent.clone()),
         ("state", args.state.map(|state| state.as_str().to_owned())),
         ("pageSize", args.page_size.map(|size| size.to_string())),
         ("pageToken", args.page_token.clone()),
-    ];
-    let pairs = pairs.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(&value?))));
-    let query = pairs.collect::<Vec<_>>().join("&");
-    if query.is_empty() { query } else { format!("?{query}") }
+    ])
 }

@@ -23,13 +23,11 @@ const BODY_MIN: u64 = 1024;
 const LIFE_DAYS: u64 = 36_525;
 
 /// A grant as it is asked for.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct WantedGrant {
     pub label: String,
     pub agents: Vec<String>,
     pub verbs: Vec<String>,
-    #[serde(default)]
     pub limits: WantedLimits,
     /// A duration such as `30d`, or a time of RFC 3339; none where it does not end by itself.
     pub expires: Option<String>,

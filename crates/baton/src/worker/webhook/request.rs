@@ -3,8 +3,6 @@
 //! The signatures are those of Standard Webhooks: `v1a` with each of the node's Ed25519 keys for webhooks, which every
 //! receiver can check with the node's public key set; `v1` with the token of the configuration, which nobody else knows, where it has one.
 
-use std::fmt::Write as _;
-
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use baton_core::time::Timestamp;
@@ -15,6 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use ring::hmac;
 use sha2::{Digest as _, Sha256};
 
+use crate::hex::hex;
 use crate::keys::{Algorithm, Keys, Purpose};
 use crate::net::dialer::Ask;
 use crate::service::push::Secret;
@@ -45,10 +44,7 @@ pub fn id(owed: &Owed, told: &Told) -> String {
         .chain_update(told.seq.to_be_bytes())
         .chain_update(told.part.to_be_bytes())
         .finalize();
-    digest[..16].iter().fold("msg_".to_owned(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    format!("msg_{}", hex(&digest[..16]))
 }
 
 /// The request; none where a header cannot hold what was stored.
