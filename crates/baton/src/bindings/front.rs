@@ -10,10 +10,10 @@ use baton_wire::fault::Fault;
 use baton_wire::jsonrpc::Id;
 use baton_wire::operation::version_of;
 use baton_wire::version::Version;
-use http::Request;
+use http::{Method, Request};
 use tower::ServiceExt as _;
 
-use super::a2a::Place;
+use super::a2a::Target;
 use super::media::Media;
 use super::{Doors, a2a, fault};
 use crate::net::Handler;
@@ -32,12 +32,12 @@ impl Front {
 impl Handler for Front {
     async fn answer(self, request: Request<Body>) -> Response {
         let (doors, router) = &*self.0;
-        let place = a2a::place(request.uri().path());
+        let target = a2a::target(&request);
         if let Err(why) = doors.gate.admit(&request) {
-            return refuse(&fault::of(why, None), place.as_ref(), &request);
+            return refuse(&fault::of(why, None), target.as_ref(), &request);
         }
-        match place {
-            Some(place) => a2a::answer(doors, place, request).await,
+        match target {
+            Some(target) => a2a::answer(doors, target, request).await,
             None => match Box::pin(router.clone().oneshot(request)).await {
                 Ok(response) => response,
                 Err(never) => match never {},
@@ -47,17 +47,22 @@ impl Handler for Front {
 }
 
 /// A refusal before anybody has looked at the request, in the way of the door that it is at.
-fn refuse(fault: &Fault, place: Option<&Place>, request: &Request<Body>) -> Response {
+fn refuse(fault: &Fault, target: Option<&Target>, request: &Request<Body>) -> Response {
     let media = Media::of(request.headers());
-    match place {
-        Some(Place::Agent(_)) => fault::rpc(fault, &Id::NULL),
-        Some(Place::Method(_)) => a2a::grpc::refuse(fault),
+    let mut response = match target {
+        Some(Target::Agent(_)) => fault::rpc(fault, &Id::NULL),
+        Some(Target::Method(_)) => a2a::grpc::refuse(fault),
         None if a2a::grpc::is_grpc(request.headers()) => a2a::grpc::refuse(fault),
         None => match version_of(below_agent(request.uri().path())).0 {
             Version::V1_0 => fault::rest(fault, media),
             Version::V0_3 => fault::rest_v03(fault, media),
         },
+    };
+    // HTTP/1 sends no body to who asked for none; HTTP/2 would.
+    if request.method() == Method::HEAD {
+        *response.body_mut() = Body::empty();
     }
+    response
 }
 
 /// The path below the URL of an agent, whichever that is.

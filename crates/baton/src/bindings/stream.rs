@@ -89,24 +89,15 @@ pub struct Open {
 impl Open {
     /// A stream for a caller in its place; for the operator where there is none.
     pub fn new(service: &Service, follow: Follow, caller: Option<(Caller, Place)>) -> Self {
-        let mut quiet = tokio::time::interval_at(Instant::now() + SILENCE, SILENCE);
+        let now = Instant::now();
+        let mut quiet = tokio::time::interval_at(now + SILENCE, SILENCE);
         quiet.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (caller, place) = caller.unzip();
         // The grant may have gone between the look at the credentials and here.
         let mut alarm = service.alarm.subscribe();
         alarm.mark_changed();
         let service = service.clone();
-        Self {
-            follow,
-            quiet,
-            spoke: Instant::now(),
-            service,
-            alarm,
-            caller,
-            cut: None,
-            over: false,
-            _place: place,
-        }
+        Self { follow, quiet, spoke: now, service, alarm, caller, cut: None, over: false, _place: place }
     }
 
     /// Whether the stream ends where the task waits for input.
@@ -126,6 +117,7 @@ impl Open {
                 _ = self.quiet.tick() => match SILENCE.checked_sub(self.spoke.elapsed()) {
                     Some(left) if !left.is_zero() => self.quiet.reset_after(left),
                     _ => {
+                        self.quiet.reset();
                         self.spoke = Instant::now();
                         return Some(Next::Quiet);
                     }

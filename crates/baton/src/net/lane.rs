@@ -4,21 +4,23 @@
 //! would wake the connection's there again, and most clients of gRPC have one call at a time. Further calls beside it get
 //! tasks, so that they share the cores.
 
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
+use futures_util::FutureExt as _;
 use hyper::rt::Executor;
 
 type Call = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Takes a connection's calls.
 #[derive(Clone, Default)]
-pub struct Lane(Arc<Mutex<Place>>);
+pub struct Lane(Arc<Mutex<Seat>>);
 
-/// The place for one call in the connection's task.
+/// The seat for one call in the connection's task.
 #[derive(Default)]
-enum Place {
+enum Seat {
     #[default]
     Free,
     Given(Call),
@@ -26,17 +28,17 @@ enum Place {
 }
 
 impl Lane {
-    fn place(&self) -> MutexGuard<'_, Place> {
+    fn seat(&self) -> MutexGuard<'_, Seat> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A call that came and was not taken yet.
     fn take(&self) -> Option<Call> {
-        let mut place = self.place();
-        match std::mem::replace(&mut *place, Place::Taken) {
-            Place::Given(call) => Some(call),
+        let mut seat = self.seat();
+        match std::mem::replace(&mut *seat, Seat::Taken) {
+            Seat::Given(call) => Some(call),
             other => {
-                *place = other;
+                *seat = other;
                 None
             }
         }
@@ -45,11 +47,12 @@ impl Lane {
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Lane {
     fn execute(&self, call: F) {
-        let mut place = self.place();
-        if matches!(*place, Place::Free) {
-            *place = Place::Given(Box::pin(call));
+        let mut seat = self.seat();
+        if matches!(*seat, Seat::Free) {
+            // A panic ends this call, as it would in a task of its own, and not the connection with all its others.
+            *seat = Seat::Given(Box::pin(AssertUnwindSafe(call).catch_unwind().map(drop)));
         } else {
-            drop(place);
+            drop(seat);
             tokio::spawn(call);
         }
     }
@@ -66,6 +69,13 @@ impl<C> Driven<C> {
     /// `connection` gives its calls to `lane`.
     pub fn new(connection: C, lane: Lane) -> Self {
         Self { connection: Box::pin(connection), lane, call: None }
+    }
+}
+
+impl<C> Drop for Driven<C> {
+    /// A call that was given and not taken holds the lane that holds it.
+    fn drop(&mut self) {
+        drop(self.lane.take());
     }
 }
 
@@ -86,7 +96,10 @@ impl<C: Future> Future for Driven<C> {
             }
             // What it answered is the connection's to send.
             self.call = None;
-            *self.lane.place() = Place::Free;
+            *self.lane.seat() = Seat::Free;
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

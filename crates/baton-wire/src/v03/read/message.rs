@@ -93,6 +93,7 @@ pub fn rest_spelling(body: &[u8]) -> Spelling {
     #[derive(Deserialize, Default)]
     #[serde(default)]
     struct Sent {
+        #[serde(alias = "request")]
         message: Named,
     }
     /// By the one field that every message has.

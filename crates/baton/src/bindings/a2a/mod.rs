@@ -19,7 +19,7 @@ use baton_core::ident::AgentName;
 use baton_wire::fault::{Fault, Kind};
 use baton_wire::operation::{Route, version_of};
 use baton_wire::version::Version;
-use http::Request;
+use http::{Method, Request};
 
 use super::Doors;
 pub use card::{SERVED, public as public_card};
@@ -40,27 +40,31 @@ pub fn router(doors: &Doors) -> Router<Arc<Doors>> {
 
 /// Where a request goes that the router need not be asked about.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Target {
     /// JSON-RPC, at the URL of this agent.
     Agent(String),
     /// This method of the gRPC service of A2A 1.0.
     Method(String),
 }
 
-/// The place of a path. One that is spelled in an unusual way is the router's.
-pub fn place(path: &str) -> Option<Place> {
+/// The target of a POST. A path that is spelled in an unusual way is the router's, and so is any other method.
+pub fn target<B>(request: &Request<B>) -> Option<Target> {
+    if request.method() != Method::POST {
+        return None;
+    }
+    let path = request.uri().path();
     let plain = |name: &str| (!name.is_empty() && !name.contains(['/', '%'])).then(|| name.to_owned());
     if let Some(rest) = path.strip_prefix("/a2a/") {
-        return plain(rest.strip_suffix('/').unwrap_or(rest)).map(Place::Agent);
+        return plain(rest.strip_suffix('/').unwrap_or(rest)).map(Target::Agent);
     }
-    plain(path.strip_prefix(grpc::V1)?).map(Place::Method)
+    plain(path.strip_prefix(grpc::V1)?).map(Target::Method)
 }
 
 /// Answers one request. A connection keeps room for what answers it for as long as it is open: that room is to be small.
-pub async fn answer(doors: &Doors, place: Place, request: Request<Body>) -> Response {
-    match place {
-        Place::Agent(agent) => Box::pin(jsonrpc::answer(doors, &agent, request)).await,
-        Place::Method(method) => Box::pin(grpc::v1(doors, &method, request)).await,
+pub async fn answer(doors: &Doors, target: Target, request: Request<Body>) -> Response {
+    match target {
+        Target::Agent(agent) => Box::pin(jsonrpc::answer(doors, &agent, request)).await,
+        Target::Method(method) => Box::pin(grpc::v1(doors, &method, request)).await,
     }
 }
 

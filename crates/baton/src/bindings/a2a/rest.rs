@@ -7,7 +7,7 @@ use baton_wire::operation::{Route, version_of};
 use baton_wire::request::Call;
 use baton_wire::response::encode;
 use baton_wire::sse::Wrap;
-use baton_wire::v03::{Spelled, Spelling, read::rest_spelling};
+use baton_wire::v03::{Spelled, read::rest_spelling};
 use baton_wire::version::{A2A_VERSION, Version};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request};
@@ -41,24 +41,20 @@ async fn run(doors: &Doors, agent: &str, request: Request<Body>, media: Media) -
         return Err(Fault::new(Kind::ContentTypeNotSupported)
             .with_message("Content-Type must be application/json or application/a2a+json"));
     }
-    let spelling = match version {
-        Version::V1_0 => Spelling::Rest,
-        Version::V0_3 => rest_spelling(&bytes),
-    };
+    let old = (version == Version::V0_3).then(|| rest_spelling(&bytes));
     let request = Call::from_rest(route, parts.uri.query().unwrap_or_default(), &bytes)?;
     let parameters = Parameters::read(&parts.headers, &scope, version)?;
     let activated = parameters.activated.clone();
     let place = doors.enter(&scope, request.operation())?;
     let response = match call(&doors.service, &scope, request, parameters).await? {
         Answer::Stream(follow) => {
-            let wrap = if version == Version::V0_3 { Wrap::BareV03(spelling) } else { Wrap::Bare };
-            sse::respond(&doors.service, *follow, wrap, place)
+            sse::respond(&doors.service, *follow, old.map_or(Wrap::Bare, Wrap::BareV03), place)
         }
         answer => {
             let headers = answer.headers();
-            let body = splice::body(answer, |answer| match version {
-                Version::V1_0 => encode(answer),
-                Version::V0_3 => encode(&Spelled(spelling, answer)),
+            let body = splice::body(answer, |answer| match old {
+                None => encode(answer),
+                Some(spelling) => encode(&Spelled(spelling, answer)),
             });
             let mut response = Response::new(body);
             response.headers_mut().insert(CONTENT_TYPE, media.header());

@@ -112,7 +112,9 @@ impl Cuts {
 
     /// Takes the large contents out of a task. Its artifacts may be shared, and are not touched.
     fn take(&mut self, task: &mut TaskObject) {
-        for artifact in task.artifacts.iter_mut().flatten().filter(|artifact| artifact.weight() > LARGE) {
+        let large =
+            |artifact: &&mut Arc<Artifact>| artifact.weight() > LARGE && artifact.parts.iter().any(is_long);
+        for artifact in task.artifacts.iter_mut().flatten().filter(large) {
             let whole = Arc::clone(artifact);
             let parts = (0..whole.parts.len()).map(|part| self.part(&whole, part)).collect();
             let Artifact { artifact_id, name, description, metadata, extensions, .. } = &*whole;
@@ -130,14 +132,13 @@ impl Cuts {
     /// A part without its content, where that is long.
     fn part(&mut self, artifact: &Arc<Artifact>, at: usize) -> Part {
         let part = &artifact.parts[at];
+        if !is_long(part) {
+            return part.clone();
+        }
+        let word = self.word(self.cuts.len());
         let content = match &part.content {
-            Content::Raw(base64) if base64.as_str().len() > LONG => Content::Raw(self.word(self.cuts.len())),
-            Content::Text(text) if text.len() > LONG => {
-                Content::Text(self.word(self.cuts.len()).as_str().to_owned())
-            }
-            Content::Raw(_) | Content::Text(_) | Content::Url(_) | Content::Data(_) | Content::Missing => {
-                return part.clone();
-            }
+            Content::Text(_) => Content::Text(word.as_str().to_owned()),
+            Content::Raw(_) | Content::Url(_) | Content::Data(_) | Content::Missing => Content::Raw(word),
         };
         self.cuts.push(Cut { artifact: Arc::clone(artifact), part: at });
         let Part { metadata, filename, media_type, .. } = part;
@@ -169,6 +170,15 @@ impl Cuts {
             Form::Frame => stretch(&encoded, &holes),
         };
         Spliced::Pieces(Box::new(Pieces::new(form, texts, cuts)))
+    }
+}
+
+/// Whether a part's content is worth a cut.
+fn is_long(part: &Part) -> bool {
+    match &part.content {
+        Content::Raw(base64) => base64.as_str().len() > LONG,
+        Content::Text(text) => text.len() > LONG,
+        Content::Url(_) | Content::Data(_) | Content::Missing => false,
     }
 }
 

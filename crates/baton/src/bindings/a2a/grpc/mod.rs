@@ -46,7 +46,7 @@ const MARGIN: Duration = Duration::from_secs(1);
 pub fn router(doors: &Doors) -> Router<Arc<Doors>> {
     Router::new()
         .merge(health::router(doors))
-        .route("/lf.a2a.v1.A2AService/{method}", any(v1::call))
+        .route(&format!("{V1}{{method}}"), any(v1::call))
         .route("/a2a.v1.A2AService/{method}", any(v0_3::v0_3))
 }
 

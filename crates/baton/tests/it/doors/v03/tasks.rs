@@ -44,6 +44,11 @@ async fn rest_answers_in_the_case_of_the_request() {
     let first = stream.event().await.unwrap();
     assert!(first.data.contains("\"context_id\"") && !first.data.contains("contextId"), "{first:?}");
 
+    // The definition's own name for the message.
+    let all = json!({"request": written, "configuration": {"blocking": true}});
+    let task = client.payload(&client.user.ask(client.send_request("send", &all)).await);
+    assert!(task["context_id"].is_string() && task.get("contextId").is_none(), "{task}");
+
     // A word of the message is none of its names.
     let mut other = message("message_id");
     other["metadata"] = json!({"message_id": 1});
