@@ -35,8 +35,8 @@ impl Timestamp {
     /// "at or after" stays true for what is stored; in the very last millisecond there is nothing above.
     pub fn from_nanos(nanos: i128) -> Option<Self> {
         let whole = i64::try_from(nanos.div_euclid(1_000_000)).ok()?;
-        let rounded = whole + i64::from(nanos.rem_euclid(1_000_000) != 0);
-        SPELLABLE.contains(&whole).then(|| Self(rounded.min(*SPELLABLE.end())))
+        let more = i64::from(nanos.rem_euclid(1_000_000) != 0);
+        SPELLABLE.contains(&whole).then(|| Self((whole + more).min(*SPELLABLE.end())))
     }
 
     /// This time moved on by `by`; stops at the end of what can be represented.
@@ -137,7 +137,7 @@ mod tests {
         for text in ["0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"] {
             assert_eq!(Timestamp::parse(text), None, "{text}");
         }
-        for nanos in [i128::MIN, i128::MAX, 253_402_300_800_000_000_000] {
+        for nanos in [i128::MIN, i128::MAX, 253_402_300_800_000_000_000, 9_223_372_036_854_775_807_500_000] {
             assert_eq!(Timestamp::from_nanos(nanos), None, "{nanos}");
         }
     }

@@ -53,7 +53,7 @@ impl Steps {
             }
         }
         if !matches!(task.state, State::Ready { .. }) {
-            self.nudges.clear();
+            self.nudges.retain(|nudge| !matches!(nudge, Nudge::Ready(_)));
         }
         Ok(task)
     }

@@ -86,10 +86,7 @@ impl Service {
 
     /// The direct Message, or the task; that is shown herewith.
     async fn sent(&self, known: Known) -> Result<Sent, Error> {
-        let mut snapshot = match known {
-            Known::Whole(snapshot) => snapshot,
-            head @ Known::Head(_) => Box::pin(self.whole(head)).await?,
-        };
+        let mut snapshot = self.whole(known).await?;
         if may_be_message(&snapshot.task) {
             snapshot = Box::pin(self.show(snapshot)).await?;
         }
@@ -177,10 +174,7 @@ impl Service {
             context_id: Some(context_id.to_string()),
             ..send.message
         };
-        let push = match send.push {
-            Some(push) => Some(Box::pin(self.inline_push(id, push)).await?),
-            None => None,
-        };
+        let push = self.inline_push(id, send.push).await?;
         let request = Request {
             accepted_output_modes: send.accepted_output_modes,
             metadata: send.metadata,
@@ -276,12 +270,13 @@ impl Service {
     }
 
     /// What is to be stored of a configuration that came with a message.
-    async fn inline_push(&self, id: TaskId, push: Inline) -> Result<NewPush, Error> {
-        match self.new_push(id, push).await {
+    async fn inline_push(&self, id: TaskId, push: Option<Inline>) -> Result<Option<NewPush>, Error> {
+        let Some(push) = push else { return Ok(None) };
+        match Box::pin(self.new_push(id, push)).await {
             Err(Error::Invalid(violation)) => {
                 Err(Error::Invalid(violation.within("configuration.taskPushNotificationConfig")))
             }
-            new => new,
+            new => new.map(Some),
         }
     }
 
@@ -298,10 +293,7 @@ impl Service {
             role: Role::User,
             ..message
         };
-        let push = match push {
-            Some(push) => Some(self.inline_push(id, push).await?),
-            None => None,
-        };
+        let push = self.inline_push(id, push).await?;
         let inputs = vec![Input::Messaged { message: Arc::new(message.clone()) }];
         let Some(key) = key else {
             let op = Op { push, ..op(new_id(), by.clone(), id, inputs, self.now()) };
