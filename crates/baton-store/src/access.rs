@@ -174,6 +174,14 @@ pub struct Credential {
     pub expires_at: Option<Timestamp>,
 }
 
+/// What a credential opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    pub grant: Arc<Grant>,
+    /// From then on it is refused, where nothing ends it before.
+    pub until: Option<Timestamp>,
+}
+
 /// Why a grant does not let its holder do something now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Barred {
@@ -351,9 +359,13 @@ pub trait Access: Send + Sync + 'static {
 
     async fn find_grant(&self, id: &str) -> Result<Option<GrantRecord>, Error>;
 
-    /// The grant that a token's SHA-256 belongs to, where neither it nor the token is over; it may be paused. That it was
+    /// What a token's SHA-256 opens, where neither the grant nor the token is over; the grant may be paused. That it was
     /// used is remembered.
-    async fn find_credential(&self, digest: &[u8; 32], now: Timestamp) -> Result<Option<Arc<Grant>>, Error>;
+    async fn find_credential(&self, digest: &[u8; 32], now: Timestamp) -> Result<Option<Opened>, Error>;
+
+    /// The grants of this name that are not over: the one with this id, else those with this label; they may be paused.
+    /// Where it is one, that it was used is remembered.
+    async fn find_grants_named(&self, name: &str, now: Timestamp) -> Result<Vec<Arc<Grant>>, Error>;
 
     /// Grants whose time is over and of which nobody has said so yet.
     async fn expired_grants(&self, now: Timestamp) -> Result<Vec<Arc<str>>, Error>;

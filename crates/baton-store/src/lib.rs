@@ -14,7 +14,7 @@ mod tasks;
 
 pub use access::{
     Access, Barred, Credential, Grant, GrantChange, GrantLimits, GrantRecord, GrantState, NewCredential,
-    NewGrant, Per, Rate, Usage, Verb,
+    NewGrant, Opened, Per, Rate, Usage, Verb,
 };
 pub use audit::{Actor, Audit, AuditQuery, AuditReport, AuditRow, Broken, NewAudit, Walk, chained};
 pub use delivery::{

@@ -11,12 +11,13 @@ mod unix;
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
 pub use self::connection::Handler;
 pub use self::http::HttpListener;
-use crate::access::Peer;
+use crate::access::{Origin, Peer, Shown};
 pub use operator::OperatorListener;
 use serve::serve;
 pub use tls::TlsListener;
@@ -54,12 +55,24 @@ impl Bound {
 }
 
 /// What the transport knows of the other side.
-#[derive(Clone, Copy, Debug)]
-pub struct PeerInfo(pub Peer);
+#[derive(Clone, Debug)]
+pub struct PeerInfo {
+    pub peer: Peer,
+    /// What the other side shows of itself.
+    pub shown: Option<Arc<Shown>>,
+    /// Where the request comes from, once somebody has looked at its headers.
+    pub origin: Option<Origin>,
+}
 
-fn tcp(remote: SocketAddr, local: Option<SocketAddr>) -> PeerInfo {
+impl PeerInfo {
+    fn new(peer: Peer, shown: Option<Shown>) -> Self {
+        Self { peer, shown: shown.map(Arc::new), origin: None }
+    }
+}
+
+fn tcp(remote: SocketAddr, local: Option<SocketAddr>, shown: Option<Shown>) -> PeerInfo {
     let loopback = is_loopback(remote) && local.is_some_and(is_loopback);
-    PeerInfo(Peer::Tcp { from: remote.ip(), loopback })
+    PeerInfo::new(Peer::Tcp { from: remote.ip(), loopback }, shown)
 }
 
 fn is_loopback(address: SocketAddr) -> bool {

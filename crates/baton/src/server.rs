@@ -31,7 +31,7 @@ use crate::service::hub::Hub;
 use crate::service::manifest::{Environment, Site};
 use crate::worker::dispatcher::{Dispatcher, LaneSettings};
 use crate::worker::webhook::Sender;
-use crate::worker::{clerk, pruner, reaper};
+use crate::worker::{clerk, issuers, pruner, reaper};
 
 /// How long attempts may go on once the node is told to stop; then they are ended.
 const FINISH_WITHIN: Duration = Duration::from_secs(15);
@@ -116,9 +116,11 @@ impl Node {
             draining: CancellationToken::new(),
             alarm: tokio::sync::watch::Sender::default(),
         };
-        let authenticator =
-            Authenticator::new(Arc::clone(&service.store), service.clock.clone(), settings.node.dev);
+        let (store, clock, rules) =
+            (Arc::clone(&service.store), service.clock.clone(), settings.auth.clone());
+        let authenticator = Authenticator::new(store, clock, settings.node.dev, rules);
         let proxies = Proxies::new(settings.net.trusted_proxies.clone(), settings.net.proxy_header);
+        let trusted = authenticator.issuers().clone();
         let gate = Gate::new(authenticator, DevGuard::new(settings.node.dev), proxies, &service);
         let doors = Arc::new(Doors::new(service.clone(), gate));
         let dev = settings.node.dev;
@@ -128,6 +130,9 @@ impl Node {
         loops.spawn(reaper::run(service.clone(), stop.clone()));
         loops.spawn(pruner::run(service.clone(), stop.clone()));
         loops.spawn(clerk::run(service.clone(), stop.clone()));
+        for issuer in trusted.list() {
+            loops.spawn(issuers::run(Arc::clone(issuer), service.dialer.clone(), stop.clone()));
+        }
         loops.spawn(Sender::new(service.clone(), stop.clone()).run());
         let front = Front::new(Arc::clone(&doors));
         let listeners =
@@ -256,7 +261,9 @@ async fn bind(settings: &Settings) -> Result<(Vec<Bound>, PathBuf), Error> {
     let mut bound = Vec::with_capacity(settings.node.listen.len() + 1);
     for listen in &settings.node.listen {
         bound.push(
-            listen_on(listen).await.map_err(|source| Error::Listen { on: listen.to_string(), source })?,
+            listen_on(listen, &settings.auth)
+                .await
+                .map_err(|source| Error::Listen { on: listen.to_string(), source })?,
         );
     }
     let socket = settings.node.data_dir.join("baton.sock");
@@ -266,11 +273,11 @@ async fn bind(settings: &Settings) -> Result<(Vec<Bound>, PathBuf), Error> {
     Ok((bound, socket))
 }
 
-async fn listen_on(listen: &Listen) -> io::Result<Bound> {
+async fn listen_on(listen: &Listen, auth: &settings::Auth) -> io::Result<Bound> {
     Ok(match listen {
         Listen::Http(at) => Bound::Http(HttpListener::bind(*at).await?),
         Listen::Https { at, certificate, key } => {
-            Bound::Https(TlsListener::bind(*at, certificate, key).await?)
+            Bound::Https(TlsListener::bind(*at, (certificate, key), &auth.client_ca).await?)
         }
         Listen::Unix(path) => Bound::Unix(UnixListener::bind(path, 0o660)?),
     })

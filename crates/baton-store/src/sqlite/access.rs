@@ -11,7 +11,9 @@ use super::grants::Stored;
 use super::rows::{self, json as read_json, optional_time, text, time, to_json};
 use super::writer::Write;
 use super::{Sqlite, audit};
-use crate::{Access, Actor, Credential, Error, Grant, GrantChange, GrantRecord, GrantState, NewGrant, Usage};
+use crate::{
+    Access, Actor, Credential, Error, Grant, GrantChange, GrantRecord, GrantState, NewGrant, Opened, Usage,
+};
 
 const LIST_GRANTS: &str = r#"-- store.list_grants
 SELECT id, label, agents, verbs, limits, expires_at, state, state_at, created_at, created_by, changed_at, changed_by,
@@ -218,8 +220,12 @@ impl Access for Sqlite {
         Ok(self.inner.grants.find_record(id))
     }
 
-    async fn find_credential(&self, digest: &[u8; 32], now: Timestamp) -> Result<Option<Arc<Grant>>, Error> {
+    async fn find_credential(&self, digest: &[u8; 32], now: Timestamp) -> Result<Option<Opened>, Error> {
         Ok(self.inner.grants.find_by_digest(digest, now))
+    }
+
+    async fn find_grants_named(&self, name: &str, now: Timestamp) -> Result<Vec<Arc<Grant>>, Error> {
+        Ok(self.inner.grants.find_named(name, now))
     }
 
     async fn expired_grants(&self, now: Timestamp) -> Result<Vec<Arc<str>>, Error> {

@@ -9,7 +9,7 @@ use baton_core::time::Timestamp;
 use rusqlite::Connection;
 
 use super::access;
-use crate::{Barred, Error, Grant, GrantLimits, GrantRecord, GrantState, Usage};
+use crate::{Barred, Error, Grant, GrantLimits, GrantRecord, GrantState, Opened, Usage};
 
 /// The built-in grant of dev mode; it is in no table.
 const LOCAL: &str = "local";
@@ -28,6 +28,8 @@ pub struct Grants {
 #[derive(Debug, Default)]
 struct Known {
     by_id: HashMap<Arc<str>, Entry>,
+    /// A label may be that of several; it stays what it is.
+    labels: HashMap<String, Vec<Arc<str>>>,
     by_digest: HashMap<[u8; 32], Key, BuildHasherDefault<First>>,
 }
 
@@ -43,6 +45,14 @@ struct Entry {
 pub struct Used {
     at: AtomicI64,
     stored: AtomicI64,
+}
+
+impl Used {
+    fn note(&self, grant: &Grant, now: Timestamp) {
+        if grant.state == GrantState::Active {
+            self.at.store(now.as_millis(), Ordering::Relaxed);
+        }
+    }
 }
 
 /// What one token opens, and until when.
@@ -111,7 +121,11 @@ impl Grants {
         }
         let counts = usize::from(grant.limits.counts_tasks());
         let id = Arc::clone(&grant.id);
-        let before = known.by_id.insert(id, entry);
+        let label = entry.grant.label.clone();
+        let before = known.by_id.insert(Arc::clone(&id), entry);
+        if before.is_none() {
+            known.labels.entry(label).or_default().push(id);
+        }
         let counted = before.map_or(0, |before| usize::from(before.grant.limits.counts_tasks()));
         self.counted.fetch_add(counts, Ordering::Relaxed);
         self.counted.fetch_sub(counted, Ordering::Relaxed);
@@ -133,17 +147,31 @@ impl Grants {
         self.known().by_id.get(id).map(Entry::record)
     }
 
-    /// The grant of a token; that it was used is kept.
-    pub fn find_by_digest(&self, digest: &[u8; 32], now: Timestamp) -> Option<Arc<Grant>> {
+    /// What a token opens; that it was used is kept.
+    pub fn find_by_digest(&self, digest: &[u8; 32], now: Timestamp) -> Option<Opened> {
         let known = self.known();
         let key = known.by_digest.get(digest)?;
         if key.until.is_some_and(|until| until <= now) {
             return None;
         }
-        if key.grant.state == GrantState::Active {
-            key.used.at.store(now.as_millis(), Ordering::Relaxed);
+        key.used.note(&key.grant, now);
+        Some(Opened { grant: Arc::clone(&key.grant), until: key.until })
+    }
+
+    /// The grants of a name, by id or else by label; that the only one was used is kept.
+    pub fn find_named(&self, name: &str, now: Timestamp) -> Vec<Arc<Grant>> {
+        let known = self.known();
+        let open = |entry: &&Entry| !entry.grant.state_at(now).is_over();
+        let found: Vec<&Entry> = if let Some(entry) = known.by_id.get(name) {
+            Some(entry).filter(open).into_iter().collect()
+        } else {
+            let ids = known.labels.get(name).into_iter().flatten();
+            ids.filter_map(|id| known.by_id.get(id)).filter(open).collect()
+        };
+        if let [only] = found.as_slice() {
+            only.used.note(&only.grant, now);
         }
-        Some(Arc::clone(&key.grant))
+        found.into_iter().map(|entry| Arc::clone(&entry.grant)).collect()
     }
 
     /// Whether work may still come in by this grant.

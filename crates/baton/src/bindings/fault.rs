@@ -35,6 +35,9 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
         Error::OverQuota { what, again_in } => {
             Fault::new(Kind::QuotaExceeded).with_message(what).with_retry_after(again_in)
         }
+        Error::IssuerUnreachable => Fault::new(Kind::Unavailable)
+            .with_message("The issuer of the token cannot be reached to check it; try again soon")
+            .with_retry_after(RETRY_AFTER),
         Error::Unauthenticated => Fault::new(Kind::Unauthenticated),
         Error::Forbidden(what) => {
             Fault::new(Kind::PermissionDenied).with_message(format!("The grant does not allow this: {what}"))

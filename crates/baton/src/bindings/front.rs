@@ -30,10 +30,10 @@ impl Front {
 }
 
 impl Handler for Front {
-    async fn answer(self, request: Request<Body>) -> Response {
+    async fn answer(self, mut request: Request<Body>) -> Response {
         let (doors, router) = &*self.0;
         let target = a2a::target(&request);
-        if let Err(why) = doors.gate.admit(&request) {
+        if let Err(why) = doors.gate.admit(&mut request) {
             return refuse(&fault::of(why, None), target.as_ref(), &request);
         }
         match target {

@@ -1,6 +1,6 @@
 //! Who is calling, before anything of the request is read: how often may it, who is it, and where does it come from.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
@@ -16,6 +16,9 @@ use crate::access::{
 use crate::clock::Clock;
 use crate::net::PeerInfo;
 use crate::service::{Error, Scope, Service};
+
+/// Who comes from nowhere is a stranger.
+const UNKNOWN: Peer = Peer::Tcp { from: IpAddr::V4(Ipv4Addr::UNSPECIFIED), loopback: false };
 
 /// The checks that stand in front of every door.
 #[derive(Clone, Debug)]
@@ -50,8 +53,12 @@ impl Gate {
 
     /// Counts a request by its address, before anything else of it is looked at. This machine is not counted: it is the
     /// operator's own, or a proxy that names nobody.
-    pub fn admit<B>(&self, request: &Request<B>) -> Result<(), Error> {
-        match self.origin(peer(request.extensions()), request.headers()) {
+    pub fn admit<B>(&self, request: &mut Request<B>) -> Result<(), Error> {
+        let origin = self.origin(peer(request.extensions()), request.headers());
+        if let Some(ConnectInfo(info)) = request.extensions_mut().get_mut::<ConnectInfo<PeerInfo>>() {
+            info.origin = Some(origin);
+        }
+        match origin {
             Origin::Address(address) if !address.is_loopback() => Ok(self.rates.addresses.count(address)?),
             Origin::Address(_) | Origin::Socket | Origin::Unix => Ok(()),
         }
@@ -59,11 +66,14 @@ impl Gate {
 
     /// The caller of a request, or why it is not heard.
     pub async fn caller(&self, request: &Parts) -> Result<Caller, Error> {
-        let peer = peer(&request.extensions);
+        let info = request.extensions.get::<ConnectInfo<PeerInfo>>().map(|ConnectInfo(info)| info);
+        let peer = info.map_or(UNKNOWN, |info| info.peer);
         self.guard(peer, &request.uri, &request.headers)?;
-        let caller = match self.authenticator.caller(peer, &request.headers).await {
+        let shown = info.and_then(|info| info.shown.as_deref());
+        let caller = match self.authenticator.caller(peer, shown, &request.headers).await {
             Ok(mut caller) => {
-                caller.origin = self.origin(peer, &request.headers);
+                let known = info.and_then(|info| info.origin);
+                caller.origin = known.unwrap_or_else(|| self.origin(peer, &request.headers));
                 caller
             }
             Err(why) => return Err(self.failed(peer, request, why)),
@@ -145,7 +155,5 @@ impl From<TooOften> for Error {
 
 /// Where the connection comes from; the least that can be where nobody said.
 fn peer(extensions: &Extensions) -> Peer {
-    extensions
-        .get::<ConnectInfo<PeerInfo>>()
-        .map_or(Peer::Tcp { from: IpAddr::from([0, 0, 0, 0]), loopback: false }, |ConnectInfo(info)| info.0)
+    extensions.get::<ConnectInfo<PeerInfo>>().map_or(UNKNOWN, |ConnectInfo(info)| info.peer)
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use baton_core::model::StreamResponse;
+use baton_core::time::Timestamp;
 use baton_wire::fault::Fault;
 use futures_util::FutureExt as _;
 use tokio::sync::watch;
@@ -80,6 +81,8 @@ pub struct Open {
     service: Service,
     alarm: watch::Receiver<u64>,
     caller: Option<Caller>,
+    /// When what the caller is known by ends, as far as that is known.
+    until: Option<Timestamp>,
     /// Why the stream ends after what was given last.
     cut: Option<Error>,
     over: bool,
@@ -97,7 +100,18 @@ impl Open {
         let mut alarm = service.alarm.subscribe();
         alarm.mark_changed();
         let service = service.clone();
-        Self { follow, quiet, spoke: now, service, alarm, caller, cut: None, over: false, _place: place }
+        Self {
+            follow,
+            quiet,
+            spoke: now,
+            service,
+            alarm,
+            caller,
+            until: None,
+            cut: None,
+            over: false,
+            _place: place,
+        }
     }
 
     /// Whether the stream ends where the task waits for input.
@@ -114,14 +128,16 @@ impl Open {
                     return Some(last);
                 },
                 item = self.follow.next() => return self.item(item),
-                _ = self.quiet.tick() => match SILENCE.checked_sub(self.spoke.elapsed()) {
+                _ = self.quiet.tick() => if self.is_past_its_end() {
+                    self.alarm.mark_changed();
+                } else { match SILENCE.checked_sub(self.spoke.elapsed()) {
                     Some(left) if !left.is_zero() => self.quiet.reset_after(left),
                     _ => {
                         self.quiet.reset();
                         self.spoke = Instant::now();
                         return Some(Next::Quiet);
                     }
-                },
+                } },
             }
         }
         self.over = true;
@@ -147,9 +163,12 @@ impl Open {
 
     /// Looks at what may have ended this stream, and ends it. In a drain, what is at hand or was held back is given before.
     async fn alarmed(&mut self) -> Option<Next> {
-        if let Err(why) = self.standing().await {
-            self.cut = Some(why);
-            return None;
+        match self.standing().await {
+            Ok(until) => self.until = until,
+            Err(why) => {
+                self.cut = Some(why);
+                return None;
+            }
         }
         if !self.service.draining.is_cancelled() {
             return None;
@@ -163,11 +182,15 @@ impl Open {
         Some(Next::Item(seq, item))
     }
 
-    /// Whether the caller's grant still takes calls: a stream is one that lasts.
-    async fn standing(&self) -> Result<(), Error> {
+    /// Whether the caller would still be let in, and until when: a stream is a call that lasts.
+    async fn standing(&self) -> Result<Option<Timestamp>, Error> {
         match &self.caller {
-            Some(caller) => self.service.standing(&caller.owner.grant).await,
-            None => Ok(()),
+            Some(caller) => self.service.standing(caller).await,
+            None => Ok(None),
         }
+    }
+
+    fn is_past_its_end(&self) -> bool {
+        self.until.is_some_and(|until| until <= self.service.now())
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::{Error, Problem};
-use super::{agents, card, limits, net, node, suggest};
+use super::{agents, auth, card, limits, net, node, suggest};
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
@@ -16,6 +16,7 @@ use super::{agents, card, limits, net, node, suggest};
 pub struct File {
     pub node: node::Node,
     pub net: net::Net,
+    pub auth: auth::Auth,
     pub limits: limits::Limits,
     pub card: card::Card,
     pub agents: BTreeMap<Spanned<String>, Spanned<agents::Agent>>,

@@ -9,7 +9,7 @@ use baton_core::ident::AgentName;
 use super::error::{Error, Problem};
 use super::file::{File, Source};
 use super::flags::Flags;
-use super::settings::{Agent, Destination, Limits, Listen, Net, Node, SecretKey, Settings};
+use super::settings::{Agent, Auth, Destination, Limits, Listen, Net, Node, SecretKey, Settings};
 use super::{agents, card, listen, net, node, suggest};
 
 /// The file that is read where no other is named.
@@ -48,7 +48,7 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
     let file = source.parse()?;
     let place = |problem: Problem| source.locate(problem);
     file.node.check_store().map_err(place)?;
-    let File { node: raw, net: raw_net, limits, card, agents: raw_agents } = file;
+    let File { node: raw, net: raw_net, auth, limits, card, agents: raw_agents } = file;
 
     let mut agents = resolve_agents(raw_agents, card).map_err(place)?;
     add_flagged(&mut agents, flags)?;
@@ -65,8 +65,10 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
     let listen = listeners(flags, raw.tls().as_ref(), of_file)?;
     let mut net = raw_net.resolve().map_err(place)?;
     net.allow.extend(flagged_destinations(flags)?);
+    let auth = auth.resolve().map_err(place)?;
     let dev = flags.dev.or(raw.dev).unwrap_or(false);
     check_openness(&listen, dev, flags.insecure.or(raw.insecure).unwrap_or(false), &net)?;
+    check_ways_in(&listen, dev, &auth)?;
     let public_url = match &raw.public_url {
         Some(url) => {
             Some(node::public_url(url.get_ref()).map_err(|what| place(Problem::at(url.span(), what)))?)
@@ -84,6 +86,7 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
             secret_key: secret_key()?,
         },
         net,
+        auth,
         limits: limits.resolve().map_err(place)?,
         agents,
     })
@@ -114,6 +117,7 @@ fn without_file(flags: &Flags) -> Result<Settings, Error> {
             secret_key: secret_key()?,
         },
         net: Net { allow: flagged_destinations(flags)?, ..Net::default() },
+        auth: Auth::default(),
         limits: Limits::default(),
         agents,
     })
@@ -224,6 +228,25 @@ fn check_openness(listen: &[Listen], dev: bool, insecure: bool, net: &Net) -> Re
         ));
     }
     Ok(())
+}
+
+/// A listener that others reach and where nobody can say who it is serves nobody.
+fn check_ways_in(listen: &[Listen], dev: bool, auth: &Auth) -> Result<(), Error> {
+    let shut = |listener: &&Listen| match listener {
+        Listen::Http(_) => true,
+        Listen::Https { .. } => auth.certificates.is_empty(),
+        Listen::Unix(_) => auth.users.is_empty(),
+    };
+    if dev || auth.tokens || !auth.issuers.is_empty() {
+        return Ok(());
+    }
+    match listen.iter().find(shut) {
+        Some(listener) => Err(Error::Flag(format!(
+            "nobody could prove who it is at {listener}; leave out [auth] tokens = false, or add another way \
+             (see docs/authentication.md)"
+        ))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the operator wants, in two types: the raw file, environment and flags, and the settings resolved from them. Rooms
 //! get values from [`settings`], never the whole configuration.
 //!
-//! One file per section of `baton.toml`: [`node`], [`net`], [`limits`], [`card`], [`agents`]. Flags win over environment
+//! One file per section of `baton.toml`: [`node`], [`net`], [`auth`], [`limits`], [`card`], [`agents`]. Flags win over environment
 //! variables, both win over the file.
 
 pub mod settings;
@@ -15,9 +15,12 @@ mod suggest;
 mod value;
 
 mod agents;
+mod auth;
 mod card;
+mod issuers;
 mod limits;
 mod listen;
+mod names;
 mod net;
 mod node;
 mod runner;

@@ -10,6 +10,9 @@ use baton_core::model::{AgentExtension, AgentProvider, AgentSkill};
 use baton_store::{Per, Rate};
 use serde::Serialize;
 
+pub use super::names::NamePattern;
+use crate::access::User;
+
 /// One node's settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -17,6 +20,7 @@ pub struct Settings {
     pub file: Option<PathBuf>,
     pub node: Node,
     pub net: Net,
+    pub auth: Auth,
     pub limits: Limits,
     pub agents: BTreeMap<AgentName, Agent>,
 }
@@ -122,6 +126,93 @@ impl Network {
             }
             (IpAddr::V4(_) | IpAddr::V6(_), _) => false,
         }
+    }
+}
+
+/// By what callers are known. What matches no rule is nobody.
+#[derive(Clone, Debug)]
+pub struct Auth {
+    /// The tokens of grants are taken.
+    pub tokens: bool,
+    /// Whose certificates the TLS listeners take of clients, PEM files; they ask for none where there are none.
+    pub client_ca: Vec<PathBuf>,
+    /// The first that is about a certificate decides.
+    pub certificates: Vec<CertificateRule>,
+    /// The first that is about a process at a unix socket decides.
+    pub users: Vec<UserRule>,
+    /// Whose JWTs are taken.
+    pub issuers: Vec<Issuer>,
+}
+
+impl Default for Auth {
+    fn default() -> Self {
+        Self {
+            tokens: true,
+            client_ca: Vec::new(),
+            certificates: Vec::new(),
+            users: Vec::new(),
+            issuers: Vec::new(),
+        }
+    }
+}
+
+/// Whose certificate opens a grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateRule {
+    pub name: NamePattern,
+    /// By its id, or by its label.
+    pub grant: String,
+}
+
+/// An issuer of JWTs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Issuer {
+    /// What `iss` says, to the letter; its discovery document is below it.
+    pub url: String,
+    /// What `aud` must name one of.
+    pub audience: Vec<String>,
+    /// None with a shared secret is among them.
+    pub algorithms: Vec<jsonwebtoken::Algorithm>,
+    /// The first that is about a token decides.
+    pub rules: Vec<ClaimRule>,
+}
+
+impl Issuer {
+    /// Where it says what it is (OpenID Connect Discovery 1.0 §4).
+    pub fn discovery(&self) -> String {
+        format!("{}/.well-known/openid-configuration", self.url.trim_end_matches('/'))
+    }
+}
+
+/// Whose token opens a grant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimRule {
+    /// The claim, and members below it.
+    pub path: Vec<String>,
+    pub test: ClaimTest,
+    pub grant: String,
+}
+
+/// What a claim must say.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClaimTest {
+    Equals(serde_json::Value),
+    /// One of a list, or one of the words of a text.
+    Contains(serde_json::Value),
+    OneOf(Vec<serde_json::Value>),
+}
+
+/// Whose process opens a grant; one of the two is there at least.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserRule {
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
+    pub grant: String,
+}
+
+impl UserRule {
+    pub fn is_about(&self, user: User) -> bool {
+        self.uid.is_none_or(|uid| uid == user.uid) && self.gid.is_none_or(|gid| gid == user.gid)
     }
 }
 

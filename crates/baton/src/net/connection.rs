@@ -66,7 +66,7 @@ where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     H: Handler,
 {
-    let service = service_fn(move |request| answer(peer, handler.clone(), request));
+    let service = service_fn(move |request| answer(peer.clone(), handler.clone(), request));
     let connection = http1::Builder::new().serve_connection(TokioIo::new(io), service);
     tokio::pin!(connection);
     tokio::select! {
@@ -82,7 +82,7 @@ where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     H: Handler,
 {
-    let service = service_fn(move |request| answer(peer, handler.clone(), request));
+    let service = service_fn(move |request| answer(peer.clone(), handler.clone(), request));
     let lane = Lane::default();
     let connection = http2::Builder::new(lane.clone())
         .timer(TokioTimer::new())

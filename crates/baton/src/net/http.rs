@@ -41,6 +41,6 @@ impl Listener for HttpListener {
 
 impl Served for HttpListener {
     fn peer(io: &Self::Io, remote: &Self::Addr) -> PeerInfo {
-        tcp(*remote, io.local_addr().ok())
+        tcp(*remote, io.local_addr().ok(), None)
     }
 }

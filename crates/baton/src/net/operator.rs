@@ -42,7 +42,7 @@ impl Listener for OperatorListener {
 impl Served for OperatorListener {
     fn peer(io: &Self::Io, _: &Self::Addr) -> PeerInfo {
         let operator = io.peer_cred().is_ok_and(|peer| is_operator(&peer));
-        PeerInfo(if operator { Peer::Operator } else { Peer::Unix })
+        PeerInfo::new(if operator { Peer::Operator } else { Peer::Unix }, None)
     }
 }
 

@@ -2,12 +2,15 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::serve::Listener;
-use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,6 +21,7 @@ use tracing::debug;
 
 use super::serve::Served;
 use super::{PeerInfo, tcp};
+use crate::access::{Certificate, Shown};
 
 /// How long a client may take for its handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -34,9 +38,14 @@ pub struct TlsListener {
 }
 
 impl TlsListener {
-    /// Binds with the certificate chain and the key of two PEM files.
-    pub async fn bind(at: SocketAddr, certificate: &Path, key: &Path) -> io::Result<Self> {
-        let acceptor = TlsAcceptor::from(Arc::new(config(certificate, key)?));
+    /// Binds with the certificate chain and the key of two PEM files. Clients are asked for a certificate where there are
+    /// authorities for them: who shows none is let in, who shows one that does not verify is not.
+    pub async fn bind(
+        at: SocketAddr,
+        (certificate, key): (&Path, &Path),
+        client_ca: &[PathBuf],
+    ) -> io::Result<Self> {
+        let acceptor = TlsAcceptor::from(Arc::new(config(certificate, key, client_ca)?));
         let listener = TcpListener::bind(at).await?;
         let local = listener.local_addr()?;
         let (sender, done) = mpsc::channel(DONE);
@@ -73,23 +82,49 @@ async fn accept(
     }
 }
 
-fn config(certificate: &Path, key: &Path) -> io::Result<ServerConfig> {
-    let in_file = |path: &Path, why: rustls_pki_types::pem::Error| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()))
-    };
-    let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(std::iter::Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|why| in_file(certificate, why))?;
-    let key = PrivateKeyDer::from_pem_file(key).map_err(|why| in_file(key, why))?;
+fn config(certificate: &Path, key: &Path, client_ca: &[PathBuf]) -> io::Result<ServerConfig> {
+    let chain = certificates(certificate)?;
+    let key = PrivateKeyDer::from_pem_file(key).map_err(|why| in_file(key, &why))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
+    let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
-        .with_no_client_auth()
+        .with_client_cert_verifier(clients(client_ca, provider)?)
         .with_single_cert(chain, key)
         .map_err(io::Error::other)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
+}
+
+/// How clients are asked for certificates, and what is made of them.
+fn clients(ca: &[PathBuf], provider: Arc<CryptoProvider>) -> io::Result<Arc<dyn ClientCertVerifier>> {
+    if ca.is_empty() {
+        return Ok(WebPkiClientVerifier::no_client_auth());
+    }
+    let mut roots = RootCertStore::empty();
+    for file in ca {
+        let found = certificates(file)?;
+        let wrong =
+            |why: &str| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", file.display()));
+        if found.is_empty() {
+            return Err(wrong("there is no certificate in it"));
+        }
+        for certificate in found {
+            roots.add(certificate).map_err(|why| wrong(&why.to_string()))?;
+        }
+    }
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    verifier.allow_unauthenticated().build().map_err(io::Error::other)
+}
+
+fn certificates(file: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
+    let read =
+        CertificateDer::pem_file_iter(file).and_then(std::iter::Iterator::collect::<Result<Vec<_>, _>>);
+    read.map_err(|why| in_file(file, &why))
+}
+
+fn in_file(path: &Path, why: &rustls_pki_types::pem::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()))
 }
 
 impl Listener for TlsListener {
@@ -116,6 +151,8 @@ impl TlsListener {
 
 impl Served for TlsListener {
     fn peer(io: &Self::Io, remote: &Self::Addr) -> PeerInfo {
-        tcp(*remote, io.get_ref().0.local_addr().ok())
+        let (stream, session) = io.get_ref();
+        let certificate = session.peer_certificates().and_then(|chain| Certificate::read(chain.first()?));
+        tcp(*remote, stream.local_addr().ok(), certificate.map(Shown::Certificate))
     }
 }

@@ -9,7 +9,7 @@ use tokio::net::UnixStream;
 
 use super::PeerInfo;
 use super::serve::Served;
-use crate::access::Peer;
+use crate::access::{Peer, Shown, User};
 
 /// A bound socket file; removed when this is dropped.
 #[derive(Debug)]
@@ -56,7 +56,8 @@ impl Listener for UnixListener {
 }
 
 impl Served for UnixListener {
-    fn peer(_: &Self::Io, _: &Self::Addr) -> PeerInfo {
-        PeerInfo(Peer::Unix)
+    fn peer(io: &Self::Io, _: &Self::Addr) -> PeerInfo {
+        let user = io.peer_cred().map(|user| User { uid: user.uid(), gid: user.gid() });
+        PeerInfo::new(Peer::Unix, user.ok().map(Shown::User))
     }
 }

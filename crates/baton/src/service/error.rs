@@ -30,6 +30,9 @@ pub enum Error {
     GrantNotFound,
     #[error("no valid credentials")]
     Unauthenticated,
+    /// A token cannot be checked, since the keys of its issuer cannot be had. That is logged where it is tried.
+    #[error("the issuer of the token is not reachable")]
+    IssuerUnreachable,
     /// The operator paused the grant.
     #[error("the grant is paused")]
     GrantPaused,

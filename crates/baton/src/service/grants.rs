@@ -7,13 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_core::task::Input;
-use baton_store::{
-    Actor, Barred, By, Error as StoreError, Grant, GrantChange, GrantRecord, NewCredential, NewGrant,
-};
+use baton_core::time::Timestamp;
+use baton_store::{Actor, By, Error as StoreError, Grant, GrantChange, GrantRecord, NewCredential, NewGrant};
 use tracing::{info, warn};
 
 use super::{Error, Service};
-use crate::access::{LOCAL, Token};
+use crate::access::{Caller, Proof, Token};
 use crate::clock::new_id;
 use crate::config::parse_duration;
 use crate::crash;
@@ -144,14 +143,25 @@ impl Service {
         self.load_grant(id).await
     }
 
-    /// Whether the grant of this id takes calls now.
-    pub async fn standing(&self, id: &str) -> Result<(), Error> {
-        if id == LOCAL {
-            return Ok(());
-        }
-        let record = self.store.find_grant(id).await?;
-        let standing = record.map_or(Err(Barred::Over), |record| record.grant.admits(self.now()));
-        Ok(standing.map_err(StoreError::from)?)
+    /// Whether a caller would be let in again now, by what it was let in before; and until when, where that ends.
+    pub async fn standing(&self, caller: &Caller) -> Result<Option<Timestamp>, Error> {
+        let Some(grant) = caller.of_grant() else { return Ok(None) };
+        let now = self.now();
+        let (grant, until) = match caller.proof {
+            Proof::Token(digest) => {
+                let opened = self.store.find_credential(&digest, now).await?;
+                opened.map(|opened| (opened.grant, opened.until)).ok_or(Error::Unauthenticated)?
+            }
+            Proof::Until(at) if at <= now => return Err(Error::Unauthenticated),
+            proof @ (Proof::Until(_) | Proof::Lasting) => {
+                let record = self.store.find_grant(&grant.id).await?.ok_or(Error::Unauthenticated)?;
+                let known = if let Proof::Until(at) = proof { Some(at) } else { None };
+                let until = [known, record.grant.expires_at].into_iter().flatten().min();
+                (record.grant, until)
+            }
+        };
+        grant.admits(now)?;
+        Ok(until)
     }
 }
 

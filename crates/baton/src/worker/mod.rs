@@ -3,6 +3,7 @@
 
 pub mod clerk;
 pub mod dispatcher;
+pub mod issuers;
 pub mod pruner;
 pub mod reaper;
 pub mod webhook;

@@ -7,7 +7,7 @@ use baton_core::task::Input;
 use baton_core::time::Timestamp;
 use baton_store::{
     Access, Actor, Barred, By, Error, Grant, GrantChange, GrantLimits, GrantState, NewCredential, NewGrant,
-    Per, Rate, Tasks, Verb,
+    Opened, Per, Rate, Tasks, Verb,
 };
 
 use super::Backend;
@@ -50,7 +50,7 @@ impl<B: Backend> World<B> {
     /// The id of the grant that a token opens.
     async fn opens(&self, digest: u8, now: i64) -> Option<String> {
         let found = self.store.find_credential(&[digest; 32], at(now)).await.unwrap();
-        found.map(|grant| grant.id.to_string())
+        found.map(|opened| opened.grant.id.to_string())
     }
 }
 
@@ -84,7 +84,8 @@ pub async fn create_list_revoke<B: Backend>() {
     assert_eq!(world.grants().await, listed);
     let world = world.reopen().await;
     assert_eq!(world.grants().await, listed);
-    assert_eq!(world.store.find_credential(&[1; 32], at(20)).await.unwrap(), Some(Arc::clone(&first)));
+    let opened = world.store.find_credential(&[1; 32], at(20)).await.unwrap();
+    assert_eq!(opened, Some(Opened { grant: Arc::clone(&first), until: None }));
     assert_eq!(world.opens(9, 20).await, None);
     assert_eq!(world.store.find_grant("g2").await.unwrap().unwrap().grant, second);
     assert_eq!(world.store.find_grant("g9").await.unwrap(), None);

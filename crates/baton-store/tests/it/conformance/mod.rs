@@ -6,6 +6,7 @@ pub mod audit;
 pub mod claim;
 pub mod clock;
 pub mod content;
+pub mod credentials;
 pub mod events;
 pub mod grants;
 pub mod keys;
@@ -55,6 +56,7 @@ macro_rules! suite {
                 two_revocations_at_once, a_paused_grant_comes_back, a_rotation_overlaps, a_grant_expires,
                 open_tasks_are_counted, tasks_of_a_day_are_counted, a_quota_holds_in_parallel, uses_are_kept,
                 users_of_one_grant_do_not_meet;
+            credentials: a_name_is_an_id_or_else_a_label;
             audit: told_with_the_change, pages_and_filters, the_chain_breaks_where_it_was_touched;
             push: stored_with_its_task, owed_what_happens_afterwards, what_came_meanwhile_stays_owed,
                 failures_suspend_and_a_replay_begins_again, gone_is_the_end_of_one, sixteen_of_a_task,

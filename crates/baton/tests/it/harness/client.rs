@@ -5,9 +5,12 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::client::WantsClientCert;
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore};
 use serde_json::Value;
 
 use super::{Answer, Door, grpc, soon};
@@ -15,25 +18,50 @@ use super::{Answer, Door, grpc, soon};
 /// A client that opens a connection for each request, so that none outlives the node it goes to.
 #[derive(Clone, Debug)]
 pub struct Http {
-    one: Client<HttpConnector, Full<Bytes>>,
-    two: Client<HttpConnector, Full<Bytes>>,
+    one: Pool,
+    two: Pool,
 }
+
+type Pool = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 impl Default for Http {
     fn default() -> Self {
-        let mut builder = Client::builder(TokioExecutor::new());
-        let one = builder.pool_max_idle_per_host(0).build_http();
-        Self { one, two: builder.http2_only(true).build_http() }
+        Self::tls(tls(RootCertStore::empty()).with_no_client_auth())
     }
 }
 
+/// Of a client of TLS, all but who it is.
+pub fn tls(roots: RootCertStore) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+    let provider = rustls::crypto::ring::default_provider().into();
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    builder.unwrap().with_root_certificates(roots)
+}
+
 impl Http {
+    pub fn tls(config: ClientConfig) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        let connector = HttpsConnector::from((tcp, config));
+        let mut builder = Client::builder(TokioExecutor::new());
+        let one = builder.pool_max_idle_per_host(0).build(connector.clone());
+        Self { one, two: builder.http2_only(true).build(connector) }
+    }
+
     pub async fn open(&self, request: Request<Full<Bytes>>, door: Door) -> Response<Incoming> {
+        self.try_open(request, door).await.expect("the node answers")
+    }
+
+    /// The same where there may be no connection at all.
+    pub async fn try_open(
+        &self,
+        request: Request<Full<Bytes>>,
+        door: Door,
+    ) -> Result<Response<Incoming>, hyper_util::client::legacy::Error> {
         let client = if door == Door::Grpc { &self.two } else { &self.one };
         let path = Path(request.uri().path().to_owned());
-        let mut response = soon(client.request(request)).await.expect("the node answers");
+        let mut response = soon(client.request(request)).await?;
         response.extensions_mut().insert(path);
-        response
+        Ok(response)
     }
 
     pub async fn answer(&self, request: Request<Full<Bytes>>, door: Door) -> Answer {

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use agent::Scripts;
 pub use agent::{Attempt, chunk};
 pub use answer::Answer;
-pub use client::request;
+pub use client::{over_socket, request, tls};
 pub use stream::{Frame, Stream, lines};
 pub use user::{DOORS, Door, User, message, state, text_of};
 

@@ -52,6 +52,10 @@ impl Stream {
         }
     }
 
+    pub const fn door(&self) -> Door {
+        self.door
+    }
+
     /// The next bytes as they come; `None` at the end.
     pub async fn bytes(&mut self) -> Option<Bytes> {
         loop {

@@ -51,6 +51,16 @@ impl User {
         }
     }
 
+    /// The same caller at another address of the node, by TLS as this says.
+    pub fn by_tls(&self, base: &str, config: rustls::ClientConfig) -> Self {
+        Self { http: Http::tls(config), base: base.to_owned(), ..self.clone() }
+    }
+
+    /// The same caller without any header of its own.
+    pub fn bare(&self) -> Self {
+        Self { headers: Vec::new(), ..self.clone() }
+    }
+
     /// The same caller over every binding.
     pub fn doors(&self) -> [Self; 3] {
         DOORS.map(|door| self.over(door))
@@ -153,6 +163,11 @@ impl User {
 
     pub async fn open_request(&self, request: Request<Full<Bytes>>) -> Stream {
         self.try_open(request).await.unwrap()
+    }
+
+    /// Whether a connection comes about.
+    pub async fn connects(&self) -> bool {
+        self.http.try_open(self.raw("GET", "/nothing", ""), self.door).await.is_ok()
     }
 
     /// The answer as it comes, its body not yet read.

@@ -1,0 +1,9 @@
+//! Who calls, by everything that a caller can be known by.
+
+mod certificates;
+mod ending;
+mod issuer;
+mod jwt;
+mod oidc;
+mod pki;
+mod users;
