@@ -1,5 +1,5 @@
-//! Owns the gRPC half of the load generator: one HTTP/2 connection that sends a unary call, waits for its answer, checks it
-//! and sends the next. Messages are spelled by hand, so that the generator costs little.
+//! Owns the gRPC half of the load generator: callers over HTTP/2 that each send a unary call, wait for its answer, check it
+//! and send the next. Messages are spelled by hand, so that the generator costs little.
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use h2::client::SendRequest;
@@ -17,19 +17,21 @@ const PREFIX: usize = 5;
 #[derive(Debug)]
 pub struct Send {
     tenant: &'static str,
+    /// Callers that share a connection.
+    each: usize,
 }
 
 impl Send {
     pub const PATH: &'static str = "/lf.a2a.v1.A2AService/SendMessage";
 
-    pub const fn new(tenant: &'static str) -> Self {
-        Self { tenant }
+    pub const fn new(tenant: &'static str, each: usize) -> Self {
+        Self { tenant, each }
     }
 }
 
 impl Exchange for Send {
-    fn grpc_path(&self) -> Option<&'static str> {
-        Some(Self::PATH)
+    fn grpc(&self) -> Option<(&'static str, usize)> {
+        Some((Self::PATH, self.each))
     }
 
     /// SendMessageRequest: tenant 1, message 2; Message: message_id 1, role 4, parts 5; Part: text 1.
@@ -68,7 +70,8 @@ fn field(number: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// One connection.
+/// A caller's part in one connection.
+#[derive(Clone)]
 pub struct Channel {
     requests: SendRequest<Bytes>,
     uri: String,

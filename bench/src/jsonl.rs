@@ -13,9 +13,10 @@ use crate::section::streams::micros;
 /// A task of this text asks and waits; so does one of [`TICK`], which after the answer says a line now and then.
 pub const HOLD: &str = "Hold this line";
 pub const TICK: &str = "Tick for a while";
-/// Lines of [`TICK`], and the pause between them.
+/// Lines of [`TICK`], and the pause between them: long enough that a line has come to everybody before the next. What many
+/// lines in a row cost is throughput, and no latency.
 pub const TICKS: usize = 200;
-const PAUSE: Duration = Duration::from_millis(25);
+pub const PAUSE: Duration = Duration::from_millis(100);
 
 /// The command that runs [`agent`].
 pub fn command() -> Result<Vec<String>> {

@@ -23,8 +23,8 @@ pub trait Exchange: Send + Sync {
     fn write(&self, number: u64, out: &mut Vec<u8>);
     fn accepts(&self, number: u64, body: &[u8]) -> bool;
 
-    /// The method that is called; none where requests are HTTP/1.1.
-    fn grpc_path(&self) -> Option<&'static str> {
+    /// The method that is called, and by how many callers over each connection; none where requests are HTTP/1.1.
+    fn grpc(&self) -> Option<(&'static str, usize)> {
         None
     }
 }
@@ -154,13 +154,15 @@ fn run_connections(target: &Target, limits: Limits) -> Result<Round> {
 fn drive(course: &Arc<Course>, connections: usize) -> Result<Round> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let loops: Vec<_> = (0..connections)
-            .map(|_| {
+        let until = (course.start + course.limits.time + GRACE).into();
+        let lines = tokio::time::timeout_at(until, open(course, connections)).await??;
+        let loops: Vec<_> = lines
+            .into_iter()
+            .map(|line| {
                 let course = Arc::clone(course);
                 tokio::spawn(async move {
                     let mut part = Round::default();
-                    let until = course.start + course.limits.time + GRACE;
-                    let outcome = tokio::time::timeout_at(until.into(), keep_sending(&course, &mut part));
+                    let outcome = tokio::time::timeout_at(until, keep_sending(&course, line, &mut part));
                     let failure = match outcome.await {
                         Ok(Ok(())) => return part,
                         Ok(Err(error)) => error.to_string(),
@@ -185,23 +187,39 @@ fn drive(course: &Arc<Course>, connections: usize) -> Result<Round> {
     })
 }
 
-/// A connection in its protocol.
+/// What one caller calls over: a connection, or its part in one.
 enum Line {
     Http(TcpStream),
     Grpc(Channel),
 }
 
-/// One connection's loop. An answer after the end of the round is awaited and checked, not counted.
-async fn keep_sending(course: &Course, part: &mut Round) -> Result<()> {
-    let stream = TcpStream::connect(course.target.address).await?;
-    stream.set_nodelay(true)?;
+/// One line for each caller.
+async fn open(course: &Course, callers: usize) -> Result<Vec<Line>> {
+    let connect = async || {
+        let stream = TcpStream::connect(course.target.address).await?;
+        stream.set_nodelay(true)?;
+        Ok::<_, std::io::Error>(stream)
+    };
+    let mut lines = Vec::with_capacity(callers);
+    let Some((path, each)) = course.target.exchange.grpc() else {
+        for _ in 0..callers {
+            lines.push(Line::Http(connect().await?));
+        }
+        return Ok(lines);
+    };
+    while lines.len() < callers {
+        let channel = Channel::open(connect().await?, path).await?;
+        let more = each.min(callers - lines.len());
+        lines.extend((0..more).map(|_| Line::Grpc(channel.clone())));
+    }
+    Ok(lines)
+}
+
+/// One caller's loop. An answer after the end of the round is awaited and checked, not counted.
+async fn keep_sending(course: &Course, mut line: Line, part: &mut Round) -> Result<()> {
     let end = course.start + course.limits.time;
     let mut request = Vec::with_capacity(READ_BUFFER);
     let mut buffer = Vec::with_capacity(READ_BUFFER);
-    let mut line = match course.target.exchange.grpc_path() {
-        Some(path) => Line::Grpc(Channel::open(stream, path).await?),
-        None => Line::Http(stream),
-    };
     let mut sent = Instant::now();
     while sent < end {
         let number = course.target.next.fetch_add(1, Ordering::Relaxed);

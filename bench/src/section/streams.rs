@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::http::{self, Door};
-use crate::jsonl::{HOLD, TICK, TICKS};
+use crate::jsonl::{HOLD, PAUSE, TICK, TICKS};
 use crate::node::{Node, TURN};
 use crate::options::Options;
 use crate::report::{Bar, Report};
@@ -94,7 +94,8 @@ async fn last_subscriber(node: &Node, report: &mut Report) -> Result<()> {
         slowest.iter_mut().zip(read).for_each(|(slowest, one)| *slowest = slowest.max(one));
     }
     let detail = format!(
-        "p99 of {TICKS} events, from the agent's line, its commit included; p50 {:.1} ms, largest {:.1} ms",
+        "p99 of {TICKS} events, one every {} ms, from the agent's line, its commit included; p50 {:.1} ms, largest {:.1} ms",
+        PAUSE.as_millis(),
         stats::median(&slowest),
         stats::largest(&slowest)
     );
