@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use baton_core::ident::{AgentName, Owner};
 use baton_core::time::Timestamp;
-use baton_store::{Grant, Verb};
+use baton_store::{Grant, LOCAL, Verb};
 
-use super::{LOCAL, Origin};
+use super::Origin;
 
 /// Somebody with a right to call, and what it extends to.
 #[derive(Clone, Debug)]

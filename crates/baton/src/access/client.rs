@@ -37,8 +37,8 @@ impl Proxies {
             return at;
         }
         let mut hops = match self.header {
-            ProxyHeader::XForwardedFor => hops(headers, &X_FORWARDED_FOR, plain),
-            ProxyHeader::Forwarded => hops(headers, &FORWARDED, forwarded),
+            ProxyHeader::XForwardedFor => hops(headers, &X_FORWARDED_FOR, false, plain),
+            ProxyHeader::Forwarded => hops(headers, &FORWARDED, true, forwarded),
         };
         while self.trusts(at) {
             match hops.pop() {
@@ -54,29 +54,36 @@ impl Proxies {
     }
 }
 
-/// Every hop that a header names, in order; none where it names no address.
-fn hops(headers: &HeaderMap, name: &HeaderName, read: fn(&str) -> Option<IpAddr>) -> Vec<Option<IpAddr>> {
-    let values = headers.get_all(name).iter();
-    let lines = values.map(|value| value.to_str().unwrap_or("\u{fffd}"));
-    lines.flat_map(elements).map(|hop| read(hop.trim())).collect()
+/// Every hop that a header names, in order; none where it names no address. `quotes`: whether a comma may stand in quotes.
+fn hops(
+    headers: &HeaderMap,
+    name: &HeaderName,
+    quotes: bool,
+    read: fn(&str) -> Option<IpAddr>,
+) -> Vec<Option<IpAddr>> {
+    let mut hops = Vec::new();
+    for value in headers.get_all(name) {
+        let line = String::from_utf8_lossy(value.as_bytes());
+        hops.extend(elements(&line, quotes).into_iter().rev().map(|hop| read(hop.trim())));
+    }
+    hops
 }
 
-/// The parts between commas that do not stand in quotes.
-fn elements(line: &str) -> Vec<&str> {
-    let (mut parts, mut from, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
-    for (at, byte) in line.bytes().enumerate() {
+/// The parts between commas, the last first. A proxy writes at the end, and what a client wrote before it may not reach
+/// that far: a quote that it left open closes there, and not behind the proxy's own words.
+fn elements(line: &str, quotes: bool) -> Vec<&str> {
+    let (mut parts, mut to, mut quoted) = (Vec::new(), line.len(), false);
+    for (at, byte) in line.bytes().enumerate().rev() {
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
+            b'"' if quotes => quoted = !quoted,
             b',' if !quoted => {
-                parts.push(&line[from..at]);
-                from = at + 1;
+                parts.push(&line[at + 1..to]);
+                to = at;
             }
             _ => {}
         }
     }
-    parts.push(&line[from..]);
+    parts.push(&line[..to]);
     parts
 }
 

@@ -16,13 +16,10 @@ mod token;
 pub use authenticator::Authenticator;
 pub use caller::{Caller, Proof};
 pub use certificate::{Certificate, Names};
-pub use client::Proxies;
+pub use client::{Proxies, counted_as};
 pub use dev::{DevGuard, Foreign};
 pub use peer::{Origin, Peer, Shown, User};
 pub use rate::{Addresses, Grants as GrantRates, TooOften};
-pub use refusals::{Refusal, Refusals};
+pub use refusals::{ANONYMOUS, Refusal, Refusals};
 pub use seal::{Broken, Seal};
 pub use token::Token;
-
-/// The id of the grant that loopback has in dev mode.
-pub const LOCAL: &str = "local";

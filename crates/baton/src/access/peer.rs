@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::certificate::Certificate;
+use super::client::counted_as;
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,19 @@ impl std::fmt::Display for Origin {
             Self::Address(address) => address.fmt(f),
             Self::Socket => f.write_str("socket"),
             Self::Unix => f.write_str("unix"),
+        }
+    }
+}
+
+impl Origin {
+    /// As refusals are told apart: whoever has a network of version 6 has all its addresses.
+    pub fn counted(&self) -> String {
+        match self {
+            Self::Address(address) => match counted_as(*address) {
+                IpAddr::V6(network) => format!("{network}/64"),
+                address @ IpAddr::V4(_) => address.to_string(),
+            },
+            Self::Socket | Self::Unix => self.to_string(),
         }
     }
 }

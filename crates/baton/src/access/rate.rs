@@ -18,7 +18,7 @@ use governor::nanos::Nanos;
 use governor::state::{InMemoryState, NotKeyed, StateStore};
 use governor::{NotUntil, Quota, RateLimiter};
 
-use super::client::counted_as;
+use super::counted_as;
 use crate::clock::Clock;
 
 /// Cells of a table: half a megabyte.

@@ -3,8 +3,9 @@
 //! A refusal costs its cause nothing, so it may not cost the node a row: the same from the same place is one row with a
 //! number, there are so many rows in a minute and no more, and what is beyond them is one row for all.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use baton_core::time::Timestamp;
 use baton_store::{Actor, NewAudit};
@@ -15,6 +16,9 @@ const KINDS: usize = 256;
 
 /// Rows of one telling: fifteen thousand in a day at the worst.
 const ROWS: usize = 10;
+
+/// Who is nobody yet.
+pub const ANONYMOUS: &str = "anonymous";
 
 /// Somebody who was refused something.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -35,18 +39,22 @@ struct Count {
 }
 
 impl Count {
-    const fn add(&mut self, now: Timestamp) {
-        self.times += 1;
-        self.last = now;
+    fn with(self, other: Self) -> Self {
+        Self {
+            times: self.times.saturating_add(other.times),
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+        }
     }
 }
 
 /// Refusals since they were told last.
 #[derive(Debug, Default)]
-pub struct Refusals(Mutex<Pending>);
+pub struct Refusals(Mutex<Refused>);
 
+/// Refusals of some time.
 #[derive(Debug, Default)]
-struct Pending {
+pub struct Refused {
     kinds: HashMap<Refusal, Count>,
     /// Those past [`KINDS`].
     others: Option<Count>,
@@ -54,31 +62,48 @@ struct Pending {
 
 impl Refusals {
     pub fn note(&self, refusal: Refusal, now: Timestamp) {
-        let once = Count { times: 1, first: now, last: now };
-        let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = pending.kinds.get_mut(&refusal) {
-            count.add(now);
-        } else if pending.kinds.len() < KINDS {
-            pending.kinds.insert(refusal, once);
+        self.pending().add(refusal, Count { times: 1, first: now, last: now });
+    }
+
+    /// What is to be told, and forgotten here.
+    pub fn take(&self) -> Refused {
+        std::mem::take(&mut *self.pending())
+    }
+
+    /// What could not be told, to be told with what comes.
+    pub fn put_back(&self, Refused { kinds, others }: Refused) {
+        let mut pending = self.pending();
+        for (refusal, count) in kinds {
+            pending.add(refusal, count);
+        }
+        pending.others = sum(pending.others.into_iter().chain(others));
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Refused> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Refused {
+    fn add(&mut self, refusal: Refusal, count: Count) {
+        if let Some(known) = self.kinds.get_mut(&refusal) {
+            *known = known.with(count);
+        } else if self.kinds.len() < KINDS {
+            self.kinds.insert(refusal, count);
         } else {
-            pending.others.get_or_insert(Count { times: 0, ..once }).add(now);
+            self.others = sum(self.others.into_iter().chain([count]));
         }
     }
 
-    /// What is to be told, and forgotten here: the most frequent by themselves, the rest together.
-    pub fn take(&self) -> Vec<NewAudit> {
-        let Pending { kinds, others } =
-            std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut kinds: Vec<_> = kinds.into_iter().collect();
-        kinds.sort_by_key(|(_, count)| (std::cmp::Reverse(count.times), count.first));
+    /// As rows of the audit log: those of a grant first, then the most frequent, each by itself, and the rest together. A
+    /// crowd of strangers hides no holder.
+    pub fn rows(&self) -> Vec<NewAudit> {
+        let mut kinds: Vec<_> = self.kinds.iter().collect();
+        kinds.sort_by_key(|(refusal, count)| (refusal.who == ANONYMOUS, Reverse(count.times), count.first));
         let rest = kinds.split_off(kinds.len().min(ROWS));
-        let rest = rest.into_iter().map(|(_, count)| count).chain(others);
-        let rest = rest.reduce(|a, b| Count {
-            times: a.times + b.times,
-            first: a.first.min(b.first),
-            last: a.last.max(b.last),
-        });
-        let mut rows: Vec<_> = kinds.into_iter().map(|(refusal, count)| row(refusal, count)).collect();
+        let rest = sum(rest.into_iter().map(|(_, count)| *count).chain(self.others));
+        let mut rows: Vec<_> =
+            kinds.into_iter().map(|(refusal, count)| row(refusal.clone(), *count)).collect();
         rows.extend(rest.map(|count| {
             let many = "many".to_owned();
             let (action, reason) = ("access.others", "more than are told by themselves");
@@ -87,6 +112,10 @@ impl Refusals {
         rows.sort_by_key(|row| row.at);
         rows
     }
+}
+
+fn sum(counts: impl Iterator<Item = Count>) -> Option<Count> {
+    counts.reduce(Count::with)
 }
 
 fn row(refusal: Refusal, count: Count) -> NewAudit {
@@ -108,7 +137,7 @@ mod tests {
 
     fn refusal(origin: &str) -> Refusal {
         Refusal {
-            who: "anonymous".into(),
+            who: ANONYMOUS.into(),
             origin: origin.into(),
             action: "access.authenticate",
             target: String::new(),
@@ -127,12 +156,12 @@ mod tests {
             refusals.note(refusal("192.0.2.1"), at(n));
         }
         refusals.note(refusal("192.0.2.2"), at(500));
-        let rows = refusals.take();
+        let rows = refusals.take().rows();
         let short: Vec<_> = rows.iter().map(|row| (&*row.by.origin, row.at.as_millis())).collect();
         assert_eq!(short, [("192.0.2.2", 500), ("192.0.2.1", 999)]);
         assert!(rows[1].detail.contains("\"times\":1000"), "{}", rows[1].detail);
         assert!(rows.iter().all(|row| !row.allowed));
-        assert!(refusals.take().is_empty());
+        assert_eq!(refusals.take().rows(), []);
     }
 
     #[test]
@@ -142,12 +171,34 @@ mod tests {
             refusals.note(refusal(&format!("192.0.2.{}", n % 5_000)), at(n));
         }
         assert_eq!(refusals.0.lock().unwrap().kinds.len(), KINDS);
-        let rows = refusals.take();
+        let rows = refusals.take().rows();
         assert_eq!(rows.len(), ROWS + 1);
         let times = rows.iter().map(|row| {
             let detail: serde_json::Value = serde_json::from_str(&row.detail).unwrap();
             detail["times"].as_u64().unwrap()
         });
         assert_eq!(times.sum::<u64>(), 100_000);
+    }
+    #[test]
+    fn a_crowd_of_strangers_hides_no_holder() {
+        let refusals = Refusals::default();
+        refusals.note(Refusal { who: "g1".into(), ..refusal("192.0.2.200") }, at(0));
+        for n in 0..1_000 {
+            refusals.note(refusal(&format!("192.0.2.{}", n % 100)), at(n));
+        }
+        assert!(refusals.take().rows().iter().any(|row| row.by.name == "g1"));
+    }
+
+    #[test]
+    fn what_could_not_be_told_is_told_with_what_comes() {
+        let refusals = Refusals::default();
+        refusals.note(refusal("192.0.2.1"), at(1));
+        let refused = refusals.take();
+        refusals.note(refusal("192.0.2.1"), at(2));
+        refusals.put_back(refused);
+        let rows = refusals.take().rows();
+        assert_eq!(rows.len(), 1);
+        assert!(rows[0].detail.contains("\"times\":2"), "{}", rows[0].detail);
+        assert_eq!(rows[0].at, at(2));
     }
 }

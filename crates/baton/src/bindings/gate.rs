@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
 use baton_core::ident::AgentName;
-use baton_store::Actor;
+use baton_store::{Actor, Barred};
 use http::request::Parts;
 use http::{Extensions, HeaderMap, Request, Uri};
 
 use crate::access::{
-    Addresses, Authenticator, Caller, DevGuard, GrantRates, Origin, Peer, Proxies, Refusal, Refusals,
-    TooOften,
+    ANONYMOUS, Addresses, Authenticator, Caller, DevGuard, GrantRates, Origin, Peer, Proxies, Refusal,
+    Refusals, TooOften,
 };
 use crate::clock::Clock;
 use crate::net::PeerInfo;
@@ -81,7 +81,12 @@ impl Gate {
         if let Some(grant) = caller.of_grant() {
             self.rates.grants.count(grant)?;
             grant.admits(self.clock.now()).map_err(|barred| {
-                let refusal = self.refusal(peer, request, ("access.call", "the grant is paused"));
+                let reason = match barred {
+                    Barred::Paused => "the grant is paused",
+                    Barred::Over => "the grant is over",
+                    Barred::OpenTasks { .. } | Barred::TasksPerDay { .. } => "the grant is used up",
+                };
+                let refusal = self.refusal(peer, request, ("access.call", reason));
                 self.refusals.note(Refusal { who: grant.id.to_string(), ..refusal }, self.clock.now());
                 Error::from(barred)
             })?;
@@ -126,8 +131,8 @@ impl Gate {
     /// A refusal of somebody who is nobody yet.
     fn refusal(&self, peer: Peer, request: &Parts, what: (&'static str, &'static str)) -> Refusal {
         let (action, reason) = what;
-        let origin = self.origin(peer, &request.headers).to_string();
-        Refusal { who: "anonymous".to_owned(), origin, action, target: String::new(), reason }
+        let origin = self.origin(peer, &request.headers).counted();
+        Refusal { who: ANONYMOUS.to_owned(), origin, action, target: String::new(), reason }
     }
 
     fn origin(&self, peer: Peer, headers: &HeaderMap) -> Origin {

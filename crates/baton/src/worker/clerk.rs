@@ -26,9 +26,11 @@ pub async fn sweep(service: &Service) {
         warn!(error = %why, "could not store when grants were used");
     }
     let refused = service.refusals.take();
-    if !refused.is_empty()
-        && let Err(why) = service.store.append_audit(refused).await
+    let rows = refused.rows();
+    if !rows.is_empty()
+        && let Err(why) = service.store.append_audit(rows).await
     {
-        warn!(error = %why, "could not tell the audit log who was refused");
+        service.refusals.put_back(refused);
+        warn!(error = %why, "could not tell the audit log who was refused: it is told the next time");
     }
 }

@@ -50,6 +50,9 @@ fn the_last_hop_that_is_no_proxy_is_the_client() {
         ("", "10.0.0.1"),
         ("192.0.2.09", "10.0.0.1"),
         ("192.0.2.9 10.0.0.1", "10.0.0.1"),
+        // What the client made up hides nothing of what comes after it.
+        ("\", 192.0.2.9", "192.0.2.9"),
+        ("\"203.0.113.5, 192.0.2.9", "192.0.2.9"),
     ] {
         assert_eq!(of(said), address, "{said}");
     }
@@ -57,6 +60,10 @@ fn the_last_hop_that_is_no_proxy_is_the_client() {
     assert_eq!(client(ProxyHeader::XForwardedFor, "fd00::1", &lines), "192.0.2.9", "lines are one list");
     assert_eq!(client(ProxyHeader::XForwardedFor, "::ffff:10.0.0.1", &lines), "192.0.2.9");
     assert_eq!(client(ProxyHeader::XForwardedFor, "10.0.0.1", &[]), "10.0.0.1");
+    let mut headers = HeaderMap::new();
+    headers.insert(X_FORWARDED_FOR, http::HeaderValue::from_bytes(b"\xff\xfe, 192.0.2.9").unwrap());
+    let client = proxies(ProxyHeader::XForwardedFor).client([10, 0, 0, 1].into(), &headers);
+    assert_eq!(client.to_string(), "192.0.2.9", "bytes that are no text are the client's own too");
 }
 
 #[test]
@@ -79,6 +86,8 @@ fn forwarded_is_read_as_rfc_7239_says() {
         ("for=203.0.113.5, for=192.0.2.9", "192.0.2.9"),
         ("for=192.0.2.9, for=10.0.0.3;host=\"a,b\"", "192.0.2.9"),
         ("for=\"_hidden\", for=10.0.0.3", "10.0.0.3"),
+        ("for=\"203.0.113.5, for=192.0.2.9", "192.0.2.9"),
+        ("\", for=192.0.2.9", "192.0.2.9"),
         ("for=unknown", "10.0.0.1"),
         ("for=_hidden", "10.0.0.1"),
         ("proto=https", "10.0.0.1"),

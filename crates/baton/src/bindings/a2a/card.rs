@@ -23,6 +23,7 @@ use super::super::media::Media;
 use super::super::{Doors, fault};
 use crate::config::settings::Agent;
 use crate::hex::hex;
+use crate::service::agents::Entry;
 use crate::service::manifest::{Address, Served, Viewer};
 use crate::service::{Error, Service};
 
@@ -72,13 +73,10 @@ pub async fn of_agent(
 
 /// The card, where it is published or the caller has a grant for the agent; else nothing is here.
 async fn answer(doors: &Doors, agent: &str, request: &Parts) -> Response {
-    let known = AgentName::parse(agent).ok().and_then(|name| doors.service.agents.find(&name));
-    let Some(agent) = known else { return refuse(&fault::of(Error::AgentNotFound, None), &request.headers) };
-    if !agent.settings.publish
-        && doors.gate.scope(&doors.service, agent.name().as_str(), request).await.is_err()
-    {
-        return refuse(&fault::of(Error::AgentNotFound, None), &request.headers);
-    }
+    let agent = match shown(doors, agent, request).await {
+        Ok(agent) => agent,
+        Err(why) => return refuse(&fault::of(why, None), &request.headers),
+    };
     let body = public(&doors.service, &agent.settings);
     let etag = format!("\"{}\"", hex(&Sha256::digest(&body)[..16]));
     // No card is older than the configuration and the keys.
@@ -97,6 +95,20 @@ async fn answer(doors: &Doors, agent: &str, request: &Parts) -> Response {
     headers.extend(HeaderValue::try_from(etag).ok().map(|etag| (ETAG, etag)));
     headers.extend(HeaderValue::try_from(http_date(changed)).ok().map(|at| (LAST_MODIFIED, at)));
     response
+}
+
+/// The agent of this name, where its card is for this caller. A name that is nobody's is asked of the gate as one that is
+/// hidden, so that neither the answer nor how it came about tells them apart.
+async fn shown(doors: &Doors, name: &str, request: &Parts) -> Result<Arc<Entry>, Error> {
+    let known = AgentName::parse(name).ok().and_then(|name| doors.service.agents.find(&name));
+    if let Some(agent) = known.filter(|agent| agent.settings.publish) {
+        return Ok(agent);
+    }
+    match doors.gate.scope(&doors.service, name, request).await {
+        Ok(scope) => Ok(scope.agent),
+        Err(why @ (Error::RateLimited(_) | Error::GrantPaused)) => Err(why),
+        Err(_) => Err(Error::AgentNotFound),
+    }
 }
 
 fn refuse(fault: &Fault, headers: &HeaderMap) -> Response {
