@@ -10,7 +10,7 @@ use baton_core::model::{StatusUpdate, StreamResponse, TaskObject, TaskState, Tas
 use baton_core::task::{Body, Event, Input, Snapshot, Task};
 use baton_store::{By, Known, Store, Verb};
 
-use super::hub::Watch;
+use super::hub::{After, Watch};
 use super::{Error, Scope, Service, parse_id};
 
 /// Events that are read from the store at a time.
@@ -57,19 +57,18 @@ impl Events {
     async fn more(&mut self) -> Result<(), Error> {
         let last = self.waiting.back().map_or(self.after, |event| event.seq);
         loop {
-            let newest = self.watch.newest().map_or(0, |known| known.task().seq).max(self.known);
-            match self.watch.after(last) {
-                Some(fresh) if !fresh.is_empty() => {
+            match self.watch.after(last, self.known) {
+                After::Fresh(fresh) => {
                     self.waiting.extend(fresh);
                     return Ok(());
                 }
-                None if newest > last => {
+                After::Stored => {
                     let read = self.store.events(self.id, last, BATCH).await?;
                     self.over = read.is_empty();
                     self.waiting.extend(read);
                     return Ok(());
                 }
-                Some(_) | None => self.watch.changed().await,
+                After::Nothing => self.watch.changed().await,
             }
         }
     }

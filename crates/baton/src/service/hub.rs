@@ -2,6 +2,7 @@
 //! watch; whoever is behind reads the store.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use baton_core::ident::{AgentName, TaskId};
@@ -33,17 +34,28 @@ struct Watched {
 #[derive(Debug, Default)]
 struct Channel {
     seen: Mutex<Seen>,
+    /// Commits that were seen; counted once they are.
+    commits: AtomicU64,
     changed: Notify,
 }
 
 /// What was committed since a task's channel was opened.
 #[derive(Debug, Default)]
 struct Seen {
-    commits: u64,
     newest: Option<Known>,
     tail: VecDeque<Arc<Event>>,
     /// Of the tail.
     bytes: usize,
+}
+
+/// What there is after some event.
+#[derive(Debug)]
+pub enum After {
+    /// All of it.
+    Fresh(Vec<Arc<Event>>),
+    /// More than is in memory: the store has it.
+    Stored,
+    Nothing,
 }
 
 /// One who watches a task. The last to go takes the task's channel along.
@@ -64,7 +76,7 @@ impl Hub {
         entry.watchers += 1;
         let channel = Arc::clone(&entry.channel);
         drop(watched);
-        let told = lock(&channel.seen).commits;
+        let told = channel.commits.load(Ordering::Acquire);
         Watch { hub: Arc::clone(self), id, channel, told }
     }
 
@@ -121,7 +133,6 @@ impl Observer for Hub {
 impl Channel {
     fn take(&self, commit: &Committed) {
         let mut seen = lock(&self.seen);
-        seen.commits += 1;
         seen.newest = Some(commit.known.clone());
         for event in &commit.events {
             seen.bytes += event.body.weight();
@@ -133,6 +144,7 @@ impl Channel {
             seen.bytes -= oldest.map_or(0, |event| event.body.weight());
         }
         drop(seen);
+        self.commits.fetch_add(1, Ordering::Release);
         self.changed.notify_waiters();
     }
 }
@@ -143,7 +155,7 @@ impl Watch {
     pub async fn changed(&mut self) {
         loop {
             let next = self.channel.changed.notified();
-            let commits = lock(&self.channel.seen).commits;
+            let commits = self.channel.commits.load(Ordering::Acquire);
             if commits != self.told {
                 self.told = commits;
                 return;
@@ -157,11 +169,17 @@ impl Watch {
         lock(&self.channel.seen).newest.clone()
     }
 
-    /// All events after `seq` that were committed so far, or `None` where not all of them are in memory.
-    pub fn after(&self, seq: u64) -> Option<Vec<Arc<Event>>> {
+    /// What was committed after the event `seq`; the store is known to have the events up to `known`.
+    pub fn after(&self, seq: u64, known: u64) -> After {
         let seen = lock(&self.channel.seen);
-        let first = seen.tail.front()?.seq;
-        (first <= seq + 1).then(|| seen.tail.iter().filter(|event| event.seq > seq).cloned().collect())
+        // Numbers are dense, and so is the tail.
+        let at = seen.tail.front().and_then(|first| (seq + 1).checked_sub(first.seq));
+        if let Some(at) = at.and_then(|at| usize::try_from(at).ok()) {
+            let fresh: Vec<_> = seen.tail.iter().skip(at).cloned().collect();
+            return if fresh.is_empty() { After::Nothing } else { After::Fresh(fresh) };
+        }
+        let newest = seen.newest.as_ref().map_or(0, |known| known.task().seq).max(known);
+        if newest > seq { After::Stored } else { After::Nothing }
     }
 }
 
