@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Actor, Error};
 
+/// The built-in grant of dev mode; it is in no table.
+pub const LOCAL: &str = "local";
+
 /// What a grant lets its holder do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

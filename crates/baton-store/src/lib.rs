@@ -9,24 +9,26 @@ mod audit;
 pub mod crash;
 mod delivery;
 mod error;
+mod hold;
 pub mod sqlite;
 mod tasks;
 
 pub use access::{
-    Access, Barred, Credential, Grant, GrantChange, GrantLimits, GrantRecord, GrantState, NewCredential,
-    NewGrant, Opened, Per, Rate, Usage, Verb,
+    Access, Barred, Credential, Grant, GrantChange, GrantLimits, GrantRecord, GrantState, LOCAL,
+    NewCredential, NewGrant, Opened, Per, Rate, Usage, Verb,
 };
 pub use audit::{Actor, Audit, AuditQuery, AuditReport, AuditRow, Broken, NewAudit, Walk, chained};
 pub use delivery::{
     DeliveriesQuery, Delivery, DeliveryAttempt, Due, Edition, NewPush, Owed, PushConfig, Settle,
 };
 pub use error::{Error, OpenError};
+pub use hold::{Held, Hold, Holds, NODE};
 pub use tasks::{
     Applied, AttemptEnd, AttemptRecord, By, Claim, Committed, Content, Create, Idempotency, Known,
     ListAllQuery, ListQuery, Observer, Op, Page, Position, Status, Tasks,
 };
 
 /// Everything that a node keeps.
-pub trait Store: Tasks + Access + Delivery + Audit {}
+pub trait Store: Tasks + Access + Delivery + Audit + Holds {}
 
-impl<S: Tasks + Access + Delivery + Audit> Store for S {}
+impl<S: Tasks + Access + Delivery + Audit + Holds> Store for S {}

@@ -27,6 +27,7 @@ use crate::runner::process::child::Spawner;
 use crate::runner::process::spec::{Limits, Spec};
 use crate::service::Service;
 use crate::service::agents::Agents;
+use crate::service::control::Controls;
 use crate::service::hub::Hub;
 use crate::service::manifest::{Environment, Site};
 use crate::worker::dispatcher::{Dispatcher, LaneSettings};
@@ -88,7 +89,10 @@ impl Node {
         let hub = Arc::new(Hub::default());
         let sqlite = Sqlite::open(&settings.node.data_dir, Arc::clone(&hub) as _)?;
         let store: Arc<dyn Store> = Arc::new(sqlite.clone());
-        let dispatcher = Arc::new(Dispatcher::new(Arc::clone(&store), Arc::clone(&hub), clock.clone()));
+        let controls = Arc::new(Controls::new(store.list_holds().await.map_err(Error::Recovery)?));
+        let dispatcher =
+            Dispatcher::new(Arc::clone(&store), Arc::clone(&hub), clock.clone(), Arc::clone(&controls));
+        let dispatcher = Arc::new(dispatcher);
         let lapsed = dispatcher.lapse_orphans().await.map_err(Error::Recovery)?;
         if lapsed > 0 {
             info!(attempts = lapsed, "ended the attempts of an earlier run; their tasks are tried again");
@@ -113,6 +117,7 @@ impl Node {
             dispatcher,
             clock,
             limits: Arc::new(RwLock::new(Arc::new(settings.limits.clone()))),
+            controls,
             draining: CancellationToken::new(),
             alarm: tokio::sync::watch::Sender::default(),
         };

@@ -29,7 +29,7 @@ INSERT INTO "grant" (id, label, agents, verbs, limits, expires_at, state, state_
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'active', ?7, ?7, ?8, ?7, ?8)"#;
 
 const UPDATE_GRANT: &str = r#"-- store.update_grant
-UPDATE "grant" SET state = ?2, state_at = ?3, changed_at = ?4, changed_by = ?5 WHERE id = ?1"#;
+UPDATE "grant" SET state = ?2, state_at = CASE WHEN state = ?2 THEN state_at ELSE ?3 END, changed_at = ?4, changed_by = ?5 WHERE id = ?1"#;
 
 const PUT_CREDENTIAL: &str = "-- store.put_credential
 INSERT INTO credential (digest, grant_id, hint, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -38,7 +38,7 @@ ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE grant_
 /// What was owed to its webhooks is owed no more; a try under way settles nothing.
 pub(super) const END_PUSH_CONFIGS: &str = "-- store.end_push_configs
 UPDATE push_config SET state = 'ended', reason = 'revoked', failures = 0, due_at = NULL, revision = revision + 1
-WHERE grant_id = ?1 AND state <> 'ended'";
+WHERE grant_id = ?1 AND reason IS NOT 'revoked'";
 
 const PUT_USAGE: &str = r#"-- store.put_usage
 UPDATE "grant" SET open_tasks = ?2, day = ?3, made = ?4 WHERE id = ?1"#;

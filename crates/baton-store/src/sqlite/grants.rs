@@ -9,10 +9,7 @@ use baton_core::time::Timestamp;
 use rusqlite::Connection;
 
 use super::access;
-use crate::{Barred, Error, Grant, GrantLimits, GrantRecord, GrantState, Opened, Usage};
-
-/// The built-in grant of dev mode; it is in no table.
-const LOCAL: &str = "local";
+use crate::{Barred, Error, Grant, GrantLimits, GrantRecord, GrantState, LOCAL, Opened, Usage};
 
 /// A time at which nothing was used.
 const NEVER: i64 = i64::MIN;

@@ -10,6 +10,7 @@ mod audit;
 mod batch;
 mod delivery;
 mod grants;
+mod hold;
 mod hot;
 mod list;
 mod lock;

@@ -119,7 +119,11 @@ impl Group<'_> {
             PushWrite::Settle(settle) => self.settle(settle).map(PushAnswer::Settled),
             PushWrite::Replay { task, id, by, now } => {
                 let mut config = self.stored(*task, id)?;
-                config.state = step(config.state, Input::Replayed, *now);
+                let state = step(config.state, Input::Replayed, *now);
+                if state == config.state {
+                    return Ok(PushAnswer::Config(Box::new(config)));
+                }
+                config.state = state;
                 update(self.db, &config)?;
                 let target = format!("{task}/{id}");
                 audit::note(self.db, (by, *now), ("delivery.replay", &target), String::new())?;

@@ -14,6 +14,7 @@ use tracing::error;
 use super::access::AccessWrite;
 use super::apply::{Done, Group};
 use super::grants::Grants;
+use super::hold::{self, HoldWrite};
 use super::hot::{Hot, Kept};
 use super::lock::Lock;
 use super::prepare::Prepared;
@@ -52,6 +53,7 @@ pub enum Write {
         reply: Reply<usize>,
     },
     Push(Box<PushWrite>, Reply<PushAnswer>),
+    Hold(Box<HoldWrite>, Reply<bool>),
     Close,
 }
 
@@ -131,6 +133,7 @@ enum Outcome {
     Audited(Result<(), Error>),
     Pruned(Result<usize, Error>),
     Pushed(Result<PushAnswer, Error>),
+    Held(Result<bool, Error>),
 }
 
 /// Gives the answers of a group. Waking many callers from a thread outside of the runtime costs a wake-up each; one wake-up
@@ -253,6 +256,7 @@ fn commit(
                 Outcome::Pruned(or_fail(super::tasks::prune(connection, tasks))?)
             }
             Write::Push(write, _) => Outcome::Pushed(or_fail(running.push(write))?),
+            Write::Hold(write, _) => Outcome::Held(or_fail(hold::write(connection, write))?),
             Write::Close => Outcome::Pruned(Ok(0)),
         });
     }
@@ -315,6 +319,7 @@ fn answer(write: Write, outcome: Outcome) {
             drop(reply.send(result));
         }
         (Write::Push(_, reply), Outcome::Pushed(result)) => drop(reply.send(result)),
+        (Write::Hold(_, reply), Outcome::Held(result)) => drop(reply.send(result)),
         (_, _) => {}
     }
 }
@@ -327,6 +332,7 @@ fn refuse(write: Write, why: Error) {
         Write::Audit(_, reply) => drop(reply.send(Err(why))),
         Write::PruneEvents { reply, .. } | Write::Uses(_, reply) => drop(reply.send(Err(why))),
         Write::Push(_, reply) => drop(reply.send(Err(why))),
+        Write::Hold(_, reply) => drop(reply.send(Err(why))),
         Write::Close => {}
     }
 }

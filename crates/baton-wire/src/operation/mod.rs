@@ -8,6 +8,9 @@ use crate::fault::{Fault, Kind, clip};
 use crate::v03;
 use crate::version::Version;
 
+/// What may stand in front of a method name of JSON-RPC.
+pub const METHOD_PREFIX: &str = "a2a.";
+
 /// What can be asked of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
@@ -56,10 +59,11 @@ impl Operation {
         }
     }
 
-    /// By a method name, with its version. A version that the request asks for decides; where it asks for none, the name
+    /// By a method name, with its version; one of 1.0 may have the prefix `a2a.`, as some nodes spell it. A version that the request asks for decides; where it asks for none, the name
     /// does. A name of the other version is not found, and the fault says whose it is.
     pub fn from_method(asked: Option<Version>, name: &str) -> Result<(Self, Version), Fault> {
-        let current = Self::ALL.into_iter().find(|operation| operation.method() == name);
+        let bare = name.strip_prefix(METHOD_PREFIX).unwrap_or(name);
+        let current = Self::ALL.into_iter().find(|operation| operation.method() == bare);
         let found = current.map(|operation| (operation, Version::V1_0));
         let found = found.or_else(|| Some((v03::operation(name)?, Version::V0_3)));
         match (found, asked) {

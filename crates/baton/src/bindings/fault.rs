@@ -20,6 +20,9 @@ pub const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"bato
 /// When a caller may come again while the node is stopping.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
+/// When a caller may come again while intake is frozen: a person has to let it go first.
+const RETRY_FROZEN_AFTER: Duration = Duration::from_mins(1);
+
 /// The fault of an error; `id` is the task that the caller named, if it named one. An internal error is logged here,
 /// once, and told to nobody.
 pub fn of(why: Error, id: Option<&str>) -> Fault {
@@ -51,6 +54,9 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
         Error::Draining => Fault::new(Kind::Unavailable)
             .with_message("The node is shutting down; try again soon")
             .with_retry_after(RETRY_AFTER),
+        Error::Frozen(text) => {
+            Fault::new(Kind::Unavailable).with_message(sentence(text)).with_retry_after(RETRY_FROZEN_AFTER)
+        }
         Error::Unavailable(why) => {
             error!(error = %why, "answered that the node is not available");
             Fault::new(Kind::Unavailable).with_retry_after(RETRY_AFTER)

@@ -140,10 +140,12 @@ async fn verify(global: &Global, args: Verify) -> Result<Exit, Failure> {
         None if global.json => Ok(Exit::Done),
         None => {
             output::line(&format!("rows: {rows}"))?;
-            output::line(&format!("head: {head}"))?;
-            output::note(
-                "All of them are as they were written. Note the head elsewhere: a later look can be given it.",
-            );
+            if rows > 0 {
+                output::line(&format!("head: {head}"))?;
+                output::note(
+                    "All of them are as they were written. Note the head elsewhere: a later look can be given it.",
+                );
+            }
             Ok(Exit::Done)
         }
     }

@@ -23,6 +23,7 @@ mod agents;
 mod audit;
 mod card;
 mod completions;
+mod control;
 mod deliveries;
 mod grants;
 mod init;
@@ -82,6 +83,9 @@ enum Command {
     /// See who did what, and that the log of it is whole
     #[command(subcommand)]
     Audit(audit::Command),
+    /// See what a node does; drain, pause and freeze it
+    #[command(subcommand)]
+    Node(control::Command),
     /// Print a completion script for a shell
     Completions(completions::Args),
 }
@@ -116,6 +120,7 @@ fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
         Command::Grants(command) => client(grants::run(global, command)),
         Command::Audit(command) => client(audit::run(global, command)),
         Command::Deliveries(command) => client(deliveries::run(global, command)),
+        Command::Node(command) => client(control::run(global, command)),
     }
 }
 

@@ -45,8 +45,11 @@ async fn serve(flags: &Flags, settings: config::settings::Settings) -> Result<Ex
     let mut node =
         Node::start(settings, Clock::default()).await.map_err(|why| Failure::failed(why.to_string()))?;
     greet(&node);
+    let draining = node.service.draining.clone();
     let exit = loop {
         tokio::select! {
+            // The operator says so.
+            () = draining.cancelled() => break Ok(Exit::Done),
             _ = terminate.recv() => break Ok(Exit::Done),
             _ = interrupt.recv() => break Ok(Exit::Done),
             _ = hang_up.recv() => reload(flags, &node),

@@ -22,7 +22,7 @@ pub struct Limits {
 }
 
 /// Smallest body limit: below it an ordinary message is refused.
-const BODY_MIN: u64 = 1024;
+pub const BODY_MIN: u64 = 1024;
 
 /// Largest body limit: a body is held in memory as a whole.
 const BODY_MAX: u64 = 256 * 1024 * 1024;

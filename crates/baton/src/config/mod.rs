@@ -30,6 +30,7 @@ mod template;
 pub use agents::echo;
 pub use error::Error;
 pub use flags::Flags;
+pub use limits::BODY_MIN;
 pub use load::{DATA_DIR, FILE, data_dir, load};
 pub use suggest::instead;
 pub use template::TEMPLATE;

@@ -107,12 +107,14 @@ impl<T> Visitor<'_> for Text<T> {
         (self.read)(text).ok_or_else(|| E::custom(format_args!("`{text}` is not {}", self.what)))
     }
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
-        match (self.number, u64::try_from(number)) {
-            (Some(read), Ok(number)) => Ok(read(number)),
-            (Some(_) | None, Ok(_) | Err(_)) => {
-                Err(E::custom(format_args!("`{number}` is not {}", self.what)))
-            }
+        match u64::try_from(number) {
+            Ok(number) => self.visit_u64(number),
+            Err(_) => Err(E::custom(format_args!("`{number}` is not {}", self.what))),
         }
+    }
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        let read = self.number.ok_or_else(|| E::custom(format_args!("`{number}` is not {}", self.what)))?;
+        Ok(read(number))
     }
 }
 

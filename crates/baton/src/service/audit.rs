@@ -78,7 +78,7 @@ impl Service {
     pub fn note_refused(&self, scope: &Scope, operation: &'static str) {
         let refusal = Refusal {
             who: scope.owner().grant.to_string(),
-            origin: scope.caller.origin.to_string(),
+            origin: scope.caller.origin.counted(),
             action: "access.call",
             target: format!("{}/{operation}", scope.agent.name()),
             reason: "the grant does not allow it",
@@ -117,9 +117,11 @@ fn read_head(text: &str) -> Result<(u64, [u8; 32]), Error> {
         for (at, byte) in bytes.iter_mut().enumerate() {
             *byte = u8::from_str_radix(&hash[2 * at..2 * at + 2], 16).ok()?;
         }
-        Some((id.parse().ok()?, bytes))
+        Some((id.parse::<u64>().ok()?, bytes))
     };
-    read().ok_or_else(|| {
-        Error::invalid("head", "is an id and a hash as an earlier look printed them: `ID:HASH`")
-    })
+    match read() {
+        Some((0, _)) => Err(Error::invalid("head", "names no row: the log was empty when it was noted")),
+        Some(head) => Ok(head),
+        None => Err(Error::invalid("head", "is an id and a hash as an earlier look printed them: `ID:HASH`")),
+    }
 }

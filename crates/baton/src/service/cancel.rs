@@ -2,25 +2,36 @@
 
 use std::sync::Arc;
 
+use baton_core::ident::TaskId;
 use baton_core::task::{Input, Refusal, Snapshot, State};
-use baton_store::{By, Verb};
+use baton_store::{Actor, Applied, By, Verb};
 
+use super::hub::Watch;
 use super::{Error, Scope, Service, parse_id};
 
 impl Service {
     pub async fn cancel(&self, scope: &Scope, id: &str) -> Result<Arc<Snapshot>, Error> {
         scope.allow(Verb::Cancel)?;
-        self.cancel_by(scope.by(), id).await
+        let (watch, applied) = self.ask_to_end(scope.by(), parse_id(id)?).await?;
+        self.ended(watch, applied).await
     }
 
-    /// As [`Service::cancel`], for the operator too.
-    pub async fn cancel_by(&self, by: By, id: &str) -> Result<Arc<Snapshot>, Error> {
-        let id = parse_id(id)?;
+    /// As [`Service::cancel`], whosever the task is. The audit log hears of it before the end is waited for.
+    pub async fn cancel_as_operator(&self, by: &Actor, id: &str) -> Result<Arc<Snapshot>, Error> {
+        let (watch, applied) = self.ask_to_end(By::Node, parse_id(id)?).await?;
+        self.tell_audit(by, ("task.cancel", id)).await;
+        self.ended(watch, applied).await
+    }
+
+    async fn ask_to_end(&self, by: By, id: TaskId) -> Result<(Watch, Applied), Error> {
         let watch = self.hub.watch(id);
-        let applied = match self.apply(by, id, vec![Input::CancelRequested]).await {
-            Err(baton_store::Error::Refused(Refusal::Terminal(_))) => return Err(Error::TaskNotCancelable),
-            other => other?,
-        };
+        match self.apply(by, id, vec![Input::CancelRequested]).await {
+            Err(baton_store::Error::Refused(Refusal::Terminal(_))) => Err(Error::TaskNotCancelable),
+            other => Ok((watch, other?)),
+        }
+    }
+
+    async fn ended(&self, watch: Watch, applied: Applied) -> Result<Arc<Snapshot>, Error> {
         let wait = self.limits().cancel_wait;
         let known = self.settled(watch, applied.known, wait, |task| task.state.is_terminal()).await;
         let snapshot = self.whole(known).await?;

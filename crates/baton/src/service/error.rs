@@ -53,6 +53,9 @@ pub enum Error {
     /// The node is stopping and takes nothing new.
     #[error("the node is shutting down")]
     Draining,
+    /// The operator stopped all intake, or that of the caller's grant.
+    #[error("{0}")]
+    Frozen(&'static str),
     /// For now; the caller may try again.
     #[error("not available: {0}")]
     Unavailable(String),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use baton_core::task::Input;
 use baton_core::time::Timestamp;
 use baton_store::{Actor, By, Error as StoreError, Grant, GrantChange, GrantRecord, NewCredential, NewGrant};
+use futures_util::future::join_all;
 use tracing::{info, warn};
 
 use super::{Error, Service};
@@ -114,8 +115,10 @@ impl Service {
     async fn end_work_of_ended(&self) -> Result<(), StoreError> {
         loop {
             let open = self.store.open_of_revoked(ENDED).await?;
-            for task in &open {
-                match self.apply(By::Node, *task, vec![Input::GrantRevoked]).await {
+            // At the same time, so that they share their commits.
+            let ended = open.iter().map(|task| self.apply(By::Node, *task, vec![Input::GrantRevoked]));
+            for ended in join_all(ended).await {
+                match ended {
                     Ok(_) | Err(StoreError::Refused(_)) => {}
                     Err(why) => return Err(why),
                 }
@@ -126,21 +129,24 @@ impl Service {
         }
     }
 
+    /// In a task of its own: who asks for a change may hang up, and whoever serves the grant hears of it all the same.
     async fn change_grant(&self, id: &str, change: GrantChange, by: &Actor) -> Result<GrantRecord, Error> {
-        let action = change.action();
-        match self.store.change_grant(id, change, by, self.now()).await {
-            Ok(_) => {}
-            Err(StoreError::NotFound) => return Err(Error::GrantNotFound),
+        let (service, id, by) = (self.clone(), id.to_owned(), by.clone());
+        let changed = self.dispatcher.spawn(async move {
+            let action = change.action();
+            service.store.change_grant(&id, change, &by, service.now()).await?;
+            service.ring();
+            info!(grant.id = id, action, "grant changed");
+            service.store.find_grant(&id).await?.ok_or(StoreError::NotFound)
+        });
+        match changed.await.map_err(|why| Error::Internal(why.to_string()))? {
+            Ok(record) => Ok(record),
+            Err(StoreError::NotFound) => Err(Error::GrantNotFound),
             Err(StoreError::Barred(_)) => {
-                return Err(Error::Unsupported(
-                    "the grant is over, and nothing brings it back: create another",
-                ));
+                Err(Error::Unsupported("the grant is over, and nothing brings it back: create another"))
             }
-            Err(why) => return Err(why.into()),
+            Err(why) => Err(why.into()),
         }
-        self.ring();
-        info!(grant.id = id, action, "grant changed");
-        self.load_grant(id).await
     }
 
     /// Whether a caller would be let in again now, by what it was let in before; and until when, where that ends.

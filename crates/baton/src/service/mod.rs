@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod audit;
 pub mod cancel;
+pub mod control;
 pub mod deliveries;
 pub mod error;
 pub mod follow;
@@ -32,6 +33,7 @@ use crate::keys::Keys;
 use crate::net::dialer::Dialer;
 use crate::worker::dispatcher::Dispatcher;
 use agents::{Agents, Entry};
+use control::Controls;
 pub use error::Error;
 use hub::Hub;
 use manifest::Site;
@@ -53,9 +55,11 @@ pub struct Service {
     /// Who was refused lately.
     pub refusals: Arc<Refusals>,
     pub limits: Arc<RwLock<Arc<Limits>>>,
+    /// What the operator holds back.
+    pub controls: Arc<Controls>,
     /// The node is draining: no new work, and those who wait get what there is.
     pub draining: CancellationToken,
-    /// Rung when a grant is revoked and when the node begins to drain: whoever serves one caller for long looks again.
+    /// Rung when a grant is revoked, and when the node begins to drain or to be a lame duck or ends to be one: whoever serves one caller for long looks again.
     pub alarm: tokio::sync::watch::Sender<u64>,
 }
 
@@ -117,6 +121,7 @@ impl Service {
     /// No new work from here on; those who wait get what there is.
     pub fn drain(&self) {
         self.draining.cancel();
+        self.dispatcher.drain();
         self.ring();
     }
 

@@ -20,6 +20,9 @@ use crate::clock::new_id;
 use crate::runner::echo;
 use crate::worker::dispatcher::Slot;
 
+/// The attempt that a new task's claim begins.
+const FIRST: u32 = 1;
+
 /// A message and how it is to be treated.
 #[derive(Clone, Debug)]
 pub struct Send {
@@ -146,6 +149,7 @@ impl Service {
         if self.draining.is_cancelled() {
             return Err(Error::Draining);
         }
+        self.controls.admits(&scope.owner().grant)?;
         send.message.check().map_err(|violation| Error::Invalid(violation.within("message")))?;
         if send.message.role != Role::User {
             return Err(Error::invalid("message.role", "a message to an agent has the role ROLE_USER"));
@@ -194,8 +198,9 @@ impl Service {
             shown: shown || push.is_some(),
         };
         let idempotency = send.idempotency_key.zip(digest).map(|(key, digest)| Idempotency { key, digest });
+        let inline = scope.agent.is_inline() && !self.controls.pauses(scope.agent.name());
         let slot = self.dispatcher.reserve(scope.agent.name());
-        let inputs = self.first_inputs(scope, &message, slot.as_ref());
+        let inputs = self.first_inputs(inline, &message, slot.as_ref());
         let op = Op {
             id: new_id(),
             task: id,
@@ -206,7 +211,7 @@ impl Service {
             now: self.now(),
             repeat: false,
         };
-        let watch = (!scope.agent.is_inline()).then(|| self.hub.watch(id));
+        let watch = (!inline).then(|| self.hub.watch(id));
         let applied = self.commit(op, slot).await?;
         if applied.known.task().id == id {
             return Ok(Handed { watch, applied });
@@ -225,14 +230,14 @@ impl Service {
 
     /// What happens to a new task in the commit that creates it: an inline agent's whole work, or the claim of a runner
     /// that is free now.
-    fn first_inputs(&self, scope: &Scope, message: &Message, slot: Option<&Slot>) -> Vec<Input> {
-        if !scope.agent.is_inline() && slot.is_none() {
+    fn first_inputs(&self, inline: bool, message: &Message, slot: Option<&Slot>) -> Vec<Input> {
+        if !inline && slot.is_none() {
             return Vec::new();
         }
         let holder = Holder { kind: HolderKind::Node, name: self.dispatcher.boot().into() };
         let mut inputs = vec![Input::Claimed { holder, lease_until: None }];
-        if scope.agent.is_inline() {
-            inputs.extend(echo::answer(message));
+        if inline {
+            inputs.extend(echo::answer(FIRST, message));
         }
         inputs
     }

@@ -1,5 +1,5 @@
 //! Ends what time has ended: leases that ran out, deadlines, questions that nobody answered, grants; what a revocation left
-//! at work; and processes that fell to the node when their warden died.
+//! at work, and what a pause left undone where no runner asks; and processes that fell to the node when their warden died.
 
 use std::time::Duration;
 
@@ -21,14 +21,17 @@ const BATCH: usize = 256;
 
 pub async fn run(service: Service, stop: CancellationToken) {
     loop {
+        if let Err(why) = service.end_expired().await {
+            warn!(error = %why, "could not end grants whose time is over, and the work of ended ones");
+        }
         match sweep(&service).await {
             // After a long stop there may be more than one look's worth.
             Ok(BATCH) => continue,
             Ok(_) => {}
             Err(why) => warn!(error = %why, "could not look for what is due"),
         }
-        if let Err(why) = service.end_expired().await {
-            warn!(error = %why, "could not end grants whose time is over, and the work of ended ones");
+        if let Err(why) = service.work_inline().await {
+            warn!(error = %why, "could not work on what was handed in during a pause");
         }
         process::sweep::sweep().await;
         tokio::select! {

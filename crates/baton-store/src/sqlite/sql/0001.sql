@@ -164,7 +164,7 @@ CREATE TABLE push_config (
     PRIMARY KEY (task_id, id)
 ) WITHOUT ROWID;
 CREATE INDEX push_due ON push_config (target, due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX push_of_grant ON push_config (grant_id) WHERE state <> 'ended';
+CREATE INDEX push_of_grant ON push_config (grant_id) WHERE reason IS NOT 'revoked';
 
 -- One try at a notification.
 CREATE TABLE delivery (
@@ -203,3 +203,13 @@ BEGIN SELECT RAISE (ABORT, 'the audit log is only added to'); END;
 CREATE TRIGGER audit_is_in_order BEFORE INSERT ON audit
 WHEN NEW.id IS NOT (SELECT coalesce(max(id), 0) + 1 FROM audit)
 BEGIN SELECT RAISE (ABORT, 'the audit log is only added to at its end'); END;
+
+-- What an operator holds back, until the operator lets it go.
+CREATE TABLE hold (
+    kind   TEXT    NOT NULL CHECK (kind = 'freeze-node' OR kind = 'freeze-grant' OR kind = 'pause-node' OR kind = 'pause-agent'),
+    -- A grant's id, an agent's name, or `node`.
+    target TEXT    NOT NULL,
+    since  INTEGER NOT NULL,
+    by     TEXT    NOT NULL,
+    PRIMARY KEY (kind, target)
+) WITHOUT ROWID;

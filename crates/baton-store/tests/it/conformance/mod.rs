@@ -9,6 +9,7 @@ pub mod content;
 pub mod credentials;
 pub mod events;
 pub mod grants;
+pub mod holds;
 pub mod keys;
 pub mod list;
 pub mod push;
@@ -58,6 +59,7 @@ macro_rules! suite {
                 users_of_one_grant_do_not_meet;
             credentials: a_name_is_an_id_or_else_a_label;
             audit: told_with_the_change, pages_and_filters, the_chain_breaks_where_it_was_touched;
+            holds: kept_until_they_are_let_go;
             push: stored_with_its_task, owed_what_happens_afterwards, what_came_meanwhile_stays_owed,
                 failures_suspend_and_a_replay_begins_again, gone_is_the_end_of_one, sixteen_of_a_task,
                 only_who_sees_the_task, a_revoked_grant_ends_its_own, targets_and_lists, pruned_with_its_task;

@@ -7,8 +7,8 @@ use baton_core::ident::Owner;
 use baton_core::limits::{PUSH_CONFIGS, WEBHOOK_ATTEMPTS};
 use baton_core::task::{Input, Refusal};
 use baton_store::{
-    Access, Barred, By, DeliveriesQuery, Delivery, DeliveryAttempt, Edition, Error, GrantChange, NewGrant,
-    NewPush, Owed, PushConfig, Settle, Tasks, Verb,
+    Access, Audit, AuditQuery, Barred, By, DeliveriesQuery, Delivery, DeliveryAttempt, Edition, Error,
+    GrantChange, NewGrant, NewPush, Owed, PushConfig, Settle, Tasks, Verb,
 };
 
 use super::Backend;
@@ -270,6 +270,10 @@ pub async fn a_revoked_grant_ends_its_own<B: Backend>() {
     world.apply(create(new(2), at(0))).await;
     put(&world, 2, hook("a"), 0).await;
     let under_way = owed(&world, 0).await.remove(0);
+    let by = By::Owner(agent("echo"), Owner::new("g1", ""));
+    world.store.put_push_config(&by, task(1), hook("gone"), at(0)).await.unwrap();
+    let gone = find(&world, 1, "gone").await;
+    world.store.settle(settle(&gone, 2, Happened::Gone, 0)).await.unwrap();
     world.regrant("g1", GrantChange::Revoke, 1).await.unwrap();
     world.change(task(1), vec![Input::GrantRevoked], at(2)).await;
     assert_eq!(find(&world, 1, "a").await.state, State::Ended(End::Revoked));
@@ -278,9 +282,12 @@ pub async fn a_revoked_grant_ends_its_own<B: Backend>() {
         world.store.replay(task(1), "a", (&ann(), at(4))).await.unwrap().state,
         State::Ended(End::Revoked)
     );
+    let replayed = world.store.replay(task(1), "gone", (&ann(), at(4))).await.unwrap();
+    assert_eq!(replayed.state, State::Ended(End::Revoked), "nothing brings back what had ended before");
+    let query = AuditQuery { action: Some("delivery".into()), size: 9, ..AuditQuery::default() };
+    assert_eq!(world.store.list_audit(query).await.unwrap(), [], "what changed nothing is not written down");
     assert_eq!(owed(&world, 1_000).await.len(), 0);
     assert_eq!(find(&world, 2, "a").await.state, idle());
-    let by = By::Owner(agent("echo"), Owner::new("g1", ""));
     let refused = world.store.put_push_config(&by, task(1), hook("b"), at(5)).await;
     assert!(matches!(refused, Err(Error::Barred(Barred::Over))), "{refused:?}");
 }

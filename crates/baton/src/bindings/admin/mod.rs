@@ -1,9 +1,11 @@
 //! The admin API, `/api/v1`: what the operator and the command line see of a node.
 
 mod audit;
+mod control;
 mod deliveries;
 mod grants;
 mod keys;
+mod rpc;
 mod status;
 mod tasks;
 
@@ -29,6 +31,18 @@ use crate::service::Error;
 pub fn router() -> Router<Arc<Doors>> {
     Router::new()
         .route("/api/v1/status", get(status::show))
+        .route("/api/v1/node/drain", post(control::drain))
+        .route("/api/v1/node/lame-duck", post(control::lame_duck))
+        .route("/api/v1/node/end-lame-duck", post(control::end_lame_duck))
+        .route("/api/v1/node/pause", post(control::pause))
+        .route("/api/v1/node/resume", post(control::resume))
+        .route("/api/v1/node/freeze", post(control::freeze))
+        .route("/api/v1/node/unfreeze", post(control::unfreeze))
+        .route("/api/v1/rpc", post(rpc::call))
+        .route("/api/v1/agents/{name}/pause", post(control::pause_agent))
+        .route("/api/v1/agents/{name}/resume", post(control::resume_agent))
+        .route("/api/v1/grants/{id}/freeze", post(control::freeze_grant))
+        .route("/api/v1/grants/{id}/unfreeze", post(control::unfreeze_grant))
         .route("/api/v1/agents", get(status::agents))
         .route("/api/v1/agents/{name}", get(status::agent))
         .route("/api/v1/agents/{name}/card", get(status::card))

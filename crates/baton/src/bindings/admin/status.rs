@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::super::media::Media;
 use super::super::{Doors, a2a, fault};
 use super::answer;
+use super::control::Controls;
 use crate::service::Error;
 use crate::service::agents::Entry;
 
@@ -28,6 +29,7 @@ struct Status {
     /// Tasks that somebody watches.
     watched: usize,
     store: Store,
+    control: Controls,
 }
 
 #[derive(Serialize)]
@@ -70,6 +72,7 @@ async fn status(doors: &Doors, request: &Parts) -> Result<Status, Error> {
         draining: service.draining.is_cancelled(),
         running: service.dispatcher.running(),
         watched: service.hub.len(),
+        control: Controls::of(service),
         store: Store {
             commits: store.commits,
             operations: store.operations,

@@ -35,8 +35,9 @@ struct Said {
     message: Message,
 }
 
+/// A task as the operator sees it.
 #[derive(Serialize)]
-struct Shown {
+pub struct Shown {
     agent: AgentName,
     owner: Owner,
     /// Of the newest attempt; zero before the first.
@@ -53,7 +54,7 @@ struct Page {
 }
 
 impl Shown {
-    fn of(snapshot: &Snapshot, history: Option<usize>, artifacts: bool) -> Self {
+    pub fn of(snapshot: &Snapshot, history: Option<usize>, artifacts: bool) -> Self {
         let task = &snapshot.task;
         Self {
             agent: task.agent.clone(),
@@ -95,9 +96,7 @@ pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
 pub async fn cancel(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let cancelled = async {
         let by = doors.gate.operator(&request)?;
-        let task = doors.service.cancel_by(By::Node, &id).await?;
-        doors.service.tell_audit(&by, ("task.cancel", &id)).await;
-        Ok(Shown::of(&task, None, true))
+        Ok(Shown::of(&*doors.service.cancel_as_operator(&by, &id).await?, None, true))
     };
     answer(cancelled.await, Some(&id))
 }

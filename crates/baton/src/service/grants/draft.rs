@@ -8,16 +8,13 @@ use baton_store::{GrantLimits, Per, Rate, Verb};
 use serde::Deserialize;
 
 use super::super::{Error, Service};
-use crate::config::{Size, instead, parse_duration, parse_rate};
+use crate::config::{BODY_MIN, Size, instead, parse_duration, parse_rate};
 
 /// Bytes of a label.
 const LABEL: usize = 200;
 
 /// Requests of a rate, and of a burst: more than any node answers.
 const REQUESTS: u32 = 1_000_000;
-
-/// The least that a body may be limited to: below it an ordinary message is refused.
-const BODY_MIN: u64 = 1024;
 
 /// The longest life of a grant that ends, in days: a hundred years. Who wants more leaves its end out.
 const LIFE_DAYS: u64 = 36_525;

@@ -23,6 +23,7 @@ use tracing::{debug, error, info, warn};
 use crate::clock::{Clock, new_id};
 use crate::crash;
 use crate::runner::Runner;
+use crate::service::control::Controls;
 use crate::service::hub::Hub;
 pub use slots::Slot;
 use slots::Slots;
@@ -51,6 +52,7 @@ pub struct Dispatcher {
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
     clock: Clock,
+    controls: Arc<Controls>,
     boot: String,
     lanes: RwLock<HashMap<AgentName, Arc<Lane>>>,
     phase: watch::Sender<Phase>,
@@ -89,11 +91,12 @@ impl std::fmt::Debug for Dispatcher {
 }
 
 impl Dispatcher {
-    pub fn new(store: Arc<dyn Store>, hub: Arc<Hub>, clock: Clock) -> Self {
+    pub fn new(store: Arc<dyn Store>, hub: Arc<Hub>, clock: Clock, controls: Arc<Controls>) -> Self {
         Self {
             store,
             hub,
             clock,
+            controls,
             boot: new_id().to_string(),
             lanes: RwLock::default(),
             phase: watch::Sender::new(Phase::Open),
@@ -145,9 +148,9 @@ impl Dispatcher {
         }
     }
 
-    /// A free slot of an agent, where no older task waits for it.
+    /// A free slot of an agent, where no older task waits for it and the operator has not paused it.
     pub fn reserve(&self, agent: &AgentName) -> Option<Slot> {
-        if *self.phase.borrow() != Phase::Open {
+        if *self.phase.borrow() != Phase::Open || self.controls.pauses(agent) {
             return None;
         }
         self.lane(agent)?.slots.reserve()
@@ -205,7 +208,13 @@ impl Dispatcher {
 
     /// No new attempt from now on; runners hear of it.
     pub fn drain(&self) {
-        self.phase.send_replace(Phase::Draining);
+        self.phase.send_if_modified(|phase| {
+            let begins = *phase == Phase::Open;
+            if begins {
+                *phase = Phase::Draining;
+            }
+            begins
+        });
     }
 
     /// Lets attempts finish, then ends them, and waits until all are over and the warm children are gone. What takes longer
@@ -255,6 +264,11 @@ impl Dispatcher {
     /// Claims and starts what can be; answers how long nothing more will be due.
     async fn sweep(self: &Arc<Self>, lane: &Arc<Lane>) -> Result<Duration, baton_store::Error> {
         loop {
+            if self.controls.pauses(&lane.agent) {
+                // Whoever ends the pause wakes this loop.
+                lane.slots.something_may_wait();
+                return Ok(IDLE);
+            }
             let slots = lane.slots.take_free();
             if slots.is_empty() {
                 lane.slots.something_may_wait();

@@ -85,6 +85,38 @@ async fn a_file_from_init_serves() {
 }
 
 #[tokio::test]
+async fn the_operator_stops_and_starts_what_comes_in() {
+    let mut node = Node::dev().await;
+    let desk = &node.desk;
+    let usual = "takes messages and works on them\n";
+    assert!(desk.run(&["node", "status"]).await.ok().ends_with(usual));
+    let frozen = desk.run(&["node", "freeze"]).await.ok();
+    assert!(frozen.starts_with("frozen: takes no messages, since "), "{frozen}");
+    let refused = desk.run(&["send", &node.url("echo"), "hello"]).await;
+    assert!(refused.code == 3 && refused.err.contains("frozen"), "{refused:?}");
+    assert_eq!(desk.run(&["node", "unfreeze"]).await.ok(), usual);
+    let paused = desk.run(&["node", "pause", "echo", "--json"]).await.json();
+    assert_eq!(paused["pausedAgents"][0]["agent"], "echo");
+    let id = desk.run(&["send", "--async", &node.url("echo"), "hello"]).await.ok();
+    let shown = desk.run(&["task", "get", id.trim(), "--json"]).await.json();
+    assert_eq!(shown["task"]["status"]["state"], "TASK_STATE_SUBMITTED");
+    assert_eq!(desk.run(&["node", "resume", "echo"]).await.ok(), usual);
+    assert_eq!(desk.run(&["task", "watch", id.trim()]).await.code, 0);
+    for (args, code) in [
+        (&["node", "freeze", "--grant", "nobody"][..], 3),
+        (&["node", "pause", "nobody"], 3),
+        (&["node", "lame-duck"], 0),
+        (&["node", "lame-duck", "--off"], 0),
+        (&["node", "nonsense"], 2),
+        (&["node", "drain"], 0),
+    ] {
+        assert_eq!(desk.run(args).await.code, code, "{args:?}");
+    }
+    let status = timeout(PATIENCE, node.child.wait()).await.expect("a drained node ends").unwrap();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[tokio::test]
 async fn tasks_go_in_and_come_out() {
     let node = Node::dev().await;
     let desk = &node.desk;

@@ -201,15 +201,17 @@ fn agents(ledger: &Ledger) -> Vec<&'static str> {
 }
 
 /// What is wrong with the end of a task, if anything.
-fn wrong(record: Option<&Record>, task: &Value) -> Option<&'static str> {
+fn wrong(record: Option<&Record>, task: &Value) -> Option<String> {
     let agent = record?.agent;
     match state(task) {
-        "TASK_STATE_COMPLETED" => (artifacts(task) != expected(agent, task)).then_some("has other artifacts"),
-        "TASK_STATE_CANCELED" => (!record?.cancelled).then_some("was cancelled by nobody"),
-        "TASK_STATE_FAILED" if agent == "once" => {
-            (task["metadata"]["baton/reason"] != "node_died").then_some("failed for another reason")
+        "TASK_STATE_COMPLETED" => {
+            let expected = expected(agent, task);
+            (artifacts(task) != expected).then(|| format!("has not the artifacts {expected:?}"))
         }
-        _ => Some("has an end that it cannot have"),
+        "TASK_STATE_CANCELED" => (!record?.cancelled).then(|| "was cancelled by nobody".to_owned()),
+        "TASK_STATE_FAILED" if agent == "once" => (task["metadata"]["baton/reason"] != "node_died")
+            .then(|| format!("failed for another reason: {}", task["metadata"])),
+        state => Some(format!("has an end that it cannot have: {state}")),
     }
 }
 

@@ -305,6 +305,10 @@ async fn the_node_says_how_it_is() {
     assert_eq!(health(&user, "").await, Ok(1), "SERVING, to anybody");
     assert_eq!(health(&user, "lf.a2a.v1.A2AService").await, Ok(1));
     assert_eq!(health(&user, "nonsense").await, Err(5), "NOT_FOUND");
+    for (act, status) in [("lame-duck", 2), ("end-lame-duck", 1)] {
+        node.operator("POST", &format!("/api/v1/node/{act}"), None).await.ok();
+        assert_eq!(health(&user, "").await, Ok(status), "{act}");
+    }
     let holder = node.holder("script").await;
     holder.hand_in("go").await;
     let mut attempt = node.attempt("script").await;

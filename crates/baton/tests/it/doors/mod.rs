@@ -3,6 +3,7 @@
 mod auditing;
 mod cancelling;
 mod cards;
+mod control;
 mod dev;
 mod everywhere;
 mod extended;

@@ -8,6 +8,7 @@ use axum::Router;
 use baton_wire::grpc::generated::DESCRIPTORS;
 use baton_wire::grpc::{v0_3, v1};
 use futures_util::{Stream, StreamExt as _, stream};
+use tokio::sync::watch;
 use tonic::{Request, Response, Status};
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_server::{Health, HealthServer};
@@ -66,19 +67,40 @@ impl Health for Asked {
 
     type WatchStream = Pin<Box<dyn Stream<Item = Result<HealthCheckResponse, Status>> + Send>>;
 
-    /// What is, and once more when the node begins to stop.
+    /// What is, and again whenever that changes; the end of it is that the node stops.
     async fn watch(
         &self,
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
-        let now = self.now(&request.get_ref().service).await;
-        let stopped = self.0.draining.clone().cancelled_owned();
-        let last = stream::once(async move {
-            stopped.await;
-            ServingStatus::NotServing
-        });
-        let later = (now != ServingStatus::ServiceUnknown).then_some(last);
-        let changes = stream::iter([now]).chain(stream::iter(later).flatten());
+        let (service, name) = (self.0.clone(), request.into_inner().service);
+        let alarm = service.alarm.subscribe();
+        let watched = Watched { asked: Asked(service), name, alarm, said: None };
+        let changes = stream::unfold(watched, Watched::next);
         Ok(Response::new(Box::pin(changes.map(|status| Ok(said(status))))))
+    }
+}
+
+/// Who is told of changes, and what was said last.
+struct Watched {
+    asked: Asked,
+    name: String,
+    alarm: watch::Receiver<u64>,
+    said: Option<ServingStatus>,
+}
+
+impl Watched {
+    async fn next(mut self) -> Option<(ServingStatus, Self)> {
+        loop {
+            if self.said.is_some() {
+                if self.asked.0.draining.is_cancelled() || self.said == Some(ServingStatus::ServiceUnknown) {
+                    return None;
+                }
+                self.alarm.changed().await.ok()?;
+            }
+            let now = self.asked.now(&self.name).await;
+            if self.said.replace(now) != Some(now) {
+                return Some((now, self));
+            }
+        }
     }
 }
