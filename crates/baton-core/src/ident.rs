@@ -87,8 +87,20 @@ text_ident! {
 }
 
 /// Words that stand in a path where an agent's name may stand.
-const PATH_WORDS: [&str; 12] = [
-    "v1", "tasks", "message", "card", "a2a", "mcp", "api", "console", "oauth", "healthz", "readyz", "metrics",
+const PATH_WORDS: [&str; 13] = [
+    "v1",
+    "tasks",
+    "message",
+    "card",
+    "a2a",
+    "mcp",
+    "api",
+    "console",
+    "oauth",
+    "friend-requests",
+    "healthz",
+    "readyz",
+    "metrics",
 ];
 
 impl AgentName {
@@ -142,7 +154,9 @@ mod tests {
         for good in ["echo", "a", "code-review-2", &"a".repeat(63)] {
             assert!(AgentName::parse(good).is_ok(), "{good}");
         }
-        for bad in ["", "Echo", "a_b", "a.b", "tasks", "v1", "message:send", &"a".repeat(64), "ä"] {
+        for bad in
+            ["", "Echo", "a_b", "a.b", "tasks", "v1", "message:send", "friend-requests", &"a".repeat(64), "ä"]
+        {
             assert!(AgentName::parse(bad).is_err(), "{bad}");
         }
     }

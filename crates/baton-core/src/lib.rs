@@ -7,6 +7,7 @@
 
 pub mod canonical;
 pub mod delivery;
+pub mod friend;
 pub mod ident;
 pub mod json;
 pub mod limits;

@@ -74,3 +74,42 @@ pub const WEBHOOK_BACKOFF: Duration = Duration::from_secs(5);
 
 /// The longest wait that a receiver may ask for with `Retry-After`.
 pub const WEBHOOK_RETRY_AFTER: Duration = Duration::from_hours(6);
+
+/// Friend requests of one client address in [`FRIEND_HOUR`]: a human reads each of them.
+pub const FRIEND_PER_HOUR: usize = 5;
+
+/// The time in which [`FRIEND_PER_HOUR`] are counted.
+pub const FRIEND_HOUR: Duration = Duration::from_hours(1);
+
+/// Friend requests that wait for the operator: more is no list that anybody reads.
+pub const FRIEND_PENDING: usize = 200;
+
+/// Friend requests of one client address that wait for the operator: one alone cannot fill the list.
+pub const FRIEND_PENDING_EACH: usize = 10;
+
+/// How long a friend request waits for the operator.
+pub const FRIEND_DECIDE_WITHIN: Duration = Duration::from_hours(7 * 24);
+
+/// How long an approved friend has to pick its credential up; a weekend fits in.
+pub const FRIEND_PICK_UP_WITHIN: Duration = Duration::from_hours(72);
+
+/// Pick-ups of one credential: lost answers are few, and each pick-up is a line in the audit log.
+pub const FRIEND_PICK_UPS: u32 = 32;
+
+/// How long what became of nothing is kept: denied and expired requests.
+pub const FRIEND_KEPT: Duration = Duration::from_hours(30 * 24);
+
+/// Agents that one friend request may name.
+pub const FRIEND_AGENTS: usize = 16;
+
+/// Bytes of a stranger's reason.
+pub const FRIEND_WHY_BYTES: usize = 2_000;
+
+/// Bytes of the ID token that a friend request may bring.
+pub const FRIEND_ID_TOKEN_BYTES: usize = 8 * 1024;
+
+/// Wait before the first look at what became of a request to another node; doubles with each further one.
+pub const PEER_LOOK_FIRST: Duration = Duration::from_secs(15);
+
+/// Longest wait between two looks.
+pub const PEER_LOOK_LONGEST: Duration = Duration::from_mins(10);

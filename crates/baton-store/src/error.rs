@@ -21,6 +21,9 @@ pub enum Error {
     /// The grant does not take this, or does not any more since the request arrived.
     #[error(transparent)]
     Barred(#[from] Barred),
+    /// What is asked of a friend request does not go with how it stands.
+    #[error(transparent)]
+    Friend(#[from] baton_core::friend::Refusal),
     /// The database could not commit (disk full, shutting down); the same operation may be tried again.
     #[error("the store is not available: {0}")]
     Unavailable(String),

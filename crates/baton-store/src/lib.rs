@@ -9,7 +9,9 @@ mod audit;
 pub mod crash;
 mod delivery;
 mod error;
+mod friends;
 mod hold;
+mod peers;
 pub mod sqlite;
 mod tasks;
 
@@ -22,13 +24,18 @@ pub use delivery::{
     DeliveriesQuery, Delivery, DeliveryAttempt, Due, Edition, NewPush, Owed, PushConfig, Settle,
 };
 pub use error::{Error, OpenError};
+pub use friends::{
+    Change, Decision, Found, FriendRequest, Friends, FriendsQuery, Look, Mark, NewFriendRequest, Provenance,
+    Seen, Signature, Standing, Verdict, Wish, friend_state,
+};
 pub use hold::{Held, Hold, Holds, NODE};
+pub use peers::{Asked, Granted, GrantedAgent, Peer, PeerChange, Peers};
 pub use tasks::{
     Applied, AttemptEnd, AttemptRecord, By, Claim, Committed, Content, Create, Idempotency, Known,
     ListAllQuery, ListQuery, Observer, Op, Page, Position, Status, Tasks,
 };
 
 /// Everything that a node keeps.
-pub trait Store: Tasks + Access + Delivery + Audit + Holds {}
+pub trait Store: Tasks + Access + Delivery + Audit + Holds + Friends + Peers {}
 
-impl<S: Tasks + Access + Delivery + Audit + Holds> Store for S {}
+impl<S: Tasks + Access + Delivery + Audit + Holds + Friends + Peers> Store for S {}

@@ -23,6 +23,9 @@ pub const REVOKED: &str = "grants.revoked";
 /// A receiver has answered, and no commit says so.
 pub const WEBHOOK_ANSWERED: &str = "webhook.answered";
 
+/// A peer has given a credential, and no commit keeps it.
+pub const PEER_PICKED_UP: &str = "peers.picked-up";
+
 /// The node refuses new work, and its attempts do not know.
 pub const DRAINING: &str = "drain.begun";
 

@@ -32,7 +32,7 @@ use crate::service::hub::Hub;
 use crate::service::manifest::{Environment, Site};
 use crate::worker::dispatcher::{Dispatcher, LaneSettings};
 use crate::worker::webhook::Sender;
-use crate::worker::{clerk, issuers, pruner, reaper};
+use crate::worker::{clerk, issuers, peers, pruner, reaper};
 
 /// How long attempts may go on once the node is told to stop; then they are ended.
 const FINISH_WITHIN: Duration = Duration::from_secs(15);
@@ -138,6 +138,7 @@ impl Node {
         for issuer in trusted.list() {
             loops.spawn(issuers::run(Arc::clone(issuer), service.dialer.clone(), stop.clone()));
         }
+        loops.spawn(peers::run(service.clone(), stop.clone()));
         loops.spawn(Sender::new(service.clone(), stop.clone()).run());
         let front = Front::new(Arc::clone(&doors));
         let listeners =

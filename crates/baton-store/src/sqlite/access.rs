@@ -168,7 +168,8 @@ pub fn change(
     Ok(Some(grant))
 }
 
-fn put_credentials(db: &Connection, grant: &Grant) -> Result<(), Error> {
+/// Writes the tokens of a grant.
+pub fn put_credentials(db: &Connection, grant: &Grant) -> Result<(), Error> {
     let mut statement = db.prepare_cached(PUT_CREDENTIAL)?;
     for Credential { digest, hint, created_at, expires_at } in &grant.credentials {
         statement.execute(params![

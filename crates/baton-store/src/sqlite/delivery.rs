@@ -137,9 +137,8 @@ impl Sqlite {
     }
 }
 
-/// The writer answers each question in kind.
 fn other<T>(_: PushAnswer) -> Result<T, Error> {
-    Err(Error::Corrupt("the writer answered another question".to_owned()))
+    Err(rows::other_answer())
 }
 
 #[async_trait]

@@ -28,7 +28,8 @@ impl Group<'_> {
         Ok(grant)
     }
 
-    fn grant(&self, id: &str) -> Option<Arc<Grant>> {
+    /// A grant as this transaction leaves it.
+    pub fn grant(&self, id: &str) -> Option<Arc<Grant>> {
         self.altered.get(id).cloned().or_else(|| self.grants.find(id))
     }
 

@@ -174,3 +174,8 @@ pub fn policy(policy: &Policy) -> Option<String> {
 pub fn request(request: &Request) -> Option<String> {
     (*request != Request::default()).then(|| to_json(request))
 }
+
+/// The writer answers each question in kind.
+pub fn other_answer() -> Error {
+    Error::Corrupt("the writer answered another question".to_owned())
+}

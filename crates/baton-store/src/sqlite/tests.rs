@@ -10,7 +10,10 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{DATABASE, Sqlite, access, apply, audit, delivery, list, lock, log, open, push, scope, tasks};
+use super::{
+    DATABASE, Sqlite, access, apply, audit, befriend, delivery, friends, list, lock, log, open, peers, push,
+    scope, tasks,
+};
 use crate::{By, Committed, Content, Create, Error, ListQuery, Observer, Op, Tasks as _};
 
 struct Silent;
@@ -102,6 +105,10 @@ fn statements_use_their_indexes() {
         (delivery::LIST_DUE_TARGETS, "INDEX push_due"),
         (&delivery::LIST_OWED.replace("{}", delivery::CONFIG), "INDEX push_due"),
         (delivery::LIST_DELIVERY_ATTEMPTS, "PRIMARY KEY"),
+        (&friends::LIST_FRIEND_REQUESTS.replace("{}", friends::REQUEST), "PRIMARY KEY"),
+        (befriend::COUNT_FRIEND_REQUESTS, "INDEX friend_request_from"),
+        (befriend::LIST_LAPSED, "INDEX friend_request_due"),
+        (&peers::LIST_DUE_PEERS.replace("{}", peers::PEER), "INDEX peer_due"),
     ] {
         let plan = plan(&connection, sql);
         assert!(plan.contains(index), "{sql}\n{plan}");

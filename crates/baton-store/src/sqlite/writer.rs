@@ -13,14 +13,16 @@ use tracing::error;
 
 use super::access::AccessWrite;
 use super::apply::{Done, Group};
+use super::befriend::{FriendAnswer, FriendWrite};
 use super::grants::Grants;
 use super::hold::{self, HoldWrite};
 use super::hot::{Hot, Kept};
 use super::lock::Lock;
+use super::peers::PeerWrite;
 use super::prepare::Prepared;
 use super::push::{PushAnswer, PushWrite, Pushed};
 use super::{Counters, access, audit};
-use crate::{Applied, Claim, Error, Grant, NewAudit, Observer, Op, crash};
+use crate::{Applied, Claim, Error, Grant, NewAudit, Observer, Op, Peer, crash};
 
 /// Operations that wait for the writer; past that, callers wait to be queued.
 const QUEUE: usize = 1_024;
@@ -54,6 +56,8 @@ pub enum Write {
     },
     Push(Box<PushWrite>, Reply<PushAnswer>),
     Hold(Box<HoldWrite>, Reply<bool>),
+    Friend(Box<FriendWrite>, Reply<FriendAnswer>),
+    Peer(Box<PeerWrite>, Reply<Option<Peer>>),
     Close,
 }
 
@@ -134,6 +138,8 @@ enum Outcome {
     Pruned(Result<usize, Error>),
     Pushed(Result<PushAnswer, Error>),
     Held(Result<bool, Error>),
+    Befriended(Result<FriendAnswer, Error>),
+    Peer(Box<Result<Option<Peer>, Error>>),
 }
 
 /// Gives the answers of a group. Waking many callers from a thread outside of the runtime costs a wake-up each; one wake-up
@@ -257,6 +263,8 @@ fn commit(
             }
             Write::Push(write, _) => Outcome::Pushed(or_fail(running.push(write))?),
             Write::Hold(write, _) => Outcome::Held(or_fail(hold::write(connection, write))?),
+            Write::Friend(write, _) => Outcome::Befriended(or_fail(running.befriend(write))?),
+            Write::Peer(write, _) => Outcome::Peer(Box::new(or_fail(running.peer(write))?)),
             Write::Close => Outcome::Pruned(Ok(0)),
         });
     }
@@ -320,6 +328,8 @@ fn answer(write: Write, outcome: Outcome) {
         }
         (Write::Push(_, reply), Outcome::Pushed(result)) => drop(reply.send(result)),
         (Write::Hold(_, reply), Outcome::Held(result)) => drop(reply.send(result)),
+        (Write::Friend(_, reply), Outcome::Befriended(result)) => drop(reply.send(result)),
+        (Write::Peer(_, reply), Outcome::Peer(result)) => drop(reply.send(*result)),
         (_, _) => {}
     }
 }
@@ -333,6 +343,8 @@ fn refuse(write: Write, why: Error) {
         Write::PruneEvents { reply, .. } | Write::Uses(_, reply) => drop(reply.send(Err(why))),
         Write::Push(_, reply) => drop(reply.send(Err(why))),
         Write::Hold(_, reply) => drop(reply.send(Err(why))),
+        Write::Friend(_, reply) => drop(reply.send(Err(why))),
+        Write::Peer(_, reply) => drop(reply.send(Err(why))),
         Write::Close => {}
     }
 }

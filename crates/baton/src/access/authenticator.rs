@@ -144,7 +144,7 @@ impl Authenticator {
 }
 
 /// The token of `Bearer TOKEN`; the scheme's case does not matter (RFC 9110 §11.1).
-fn bearer(value: &[u8]) -> Option<&[u8]> {
+pub(super) fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(b"bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }

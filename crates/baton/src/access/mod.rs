@@ -11,15 +11,17 @@ mod dev;
 mod rate;
 mod refusals;
 mod seal;
+mod ticket;
 mod token;
 
 pub use authenticator::Authenticator;
 pub use caller::{Caller, Proof};
 pub use certificate::{Certificate, Names};
-pub use client::{Proxies, counted_as};
+pub use client::Proxies;
 pub use dev::{DevGuard, Foreign};
 pub use peer::{Origin, Peer, Shown, User};
 pub use rate::{Addresses, Grants as GrantRates, TooOften};
 pub use refusals::{ANONYMOUS, Refusal, Refusals};
 pub use seal::{Broken, Seal};
+pub use ticket::Ticket;
 pub use token::Token;

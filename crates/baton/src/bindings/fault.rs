@@ -34,6 +34,13 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
         Error::Invalid(violation) => violation.into(),
         Error::AgentNotFound => Fault::new(Kind::UnknownPath).with_message("There is no such agent here"),
         Error::GrantNotFound => Fault::new(Kind::UnknownPath).with_message("There is no grant of this id"),
+        Error::FriendRequestNotFound => Fault::new(Kind::UnknownPath)
+            .with_message("There is no friend request of this id, or its secret is another"),
+        Error::PeerNotFound => Fault::new(Kind::UnknownPath).with_message("There is no peer of this id"),
+        Error::PeerFailed(why) => Fault::new(Kind::UnsupportedOperation).with_message(sentence(&why)),
+        Error::TooManyFriends(wait) => Fault::new(Kind::RateLimited)
+            .with_message("As many friend requests have come as may: try again later")
+            .with_retry_after(wait),
         Error::GrantPaused => Fault::new(Kind::GrantPaused),
         Error::OverQuota { what, again_in } => {
             Fault::new(Kind::QuotaExceeded).with_message(what).with_retry_after(again_in)

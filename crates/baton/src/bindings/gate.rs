@@ -115,13 +115,35 @@ impl Gate {
         }
     }
 
+    /// Somebody who need not be anybody: where they come from.
+    pub fn stranger(&self, request: &Parts) -> Result<Origin, Error> {
+        let info = request.extensions.get::<ConnectInfo<PeerInfo>>().map(|ConnectInfo(info)| info);
+        let peer = info.map_or(UNKNOWN, |info| info.peer);
+        self.guard(peer, &request.uri, &request.headers)?;
+        let known = info.and_then(|info| info.origin);
+        Ok(known.unwrap_or_else(|| self.origin(peer, &request.headers)))
+    }
+
+    /// What somebody hears whose secret opens nothing: the same as with wrong credentials, who keeps trying waits.
+    pub fn wrong_secret(&self, request: &Parts, why: Error) -> Error {
+        if !matches!(why, Error::FriendRequestNotFound) {
+            return why;
+        }
+        let peer = peer(&request.extensions);
+        self.refused(peer, request, ("friend.open", "the secret opens no friend request"), why)
+    }
+
     /// What somebody hears whose credentials are refused. Who keeps trying is told to wait, and no more.
     fn failed(&self, peer: Peer, request: &Parts, why: Error) -> Error {
         if !matches!(why, Error::Unauthenticated) {
             return why;
         }
-        let refusal = self.refusal(peer, request, ("access.authenticate", "no valid credentials"));
-        self.refusals.note(refusal, self.clock.now());
+        self.refused(peer, request, ("access.authenticate", "no valid credentials"), why)
+    }
+
+    /// Tells and counts that somebody was refused who is nobody.
+    fn refused(&self, peer: Peer, request: &Parts, what: (&'static str, &'static str), why: Error) -> Error {
+        self.refusals.note(self.refusal(peer, request, what), self.clock.now());
         match self.origin(peer, &request.headers) {
             Origin::Address(address) => self.rates.failures.count(address).map_or_else(Error::from, |()| why),
             Origin::Socket | Origin::Unix => why,

@@ -4,6 +4,7 @@ pub mod a2a;
 pub mod admin;
 mod body;
 mod fault;
+mod friends;
 mod front;
 mod gate;
 pub mod health;
@@ -55,6 +56,7 @@ impl Doors {
         Router::new()
             .merge(a2a::router(&self))
             .merge(admin::router())
+            .merge(friends::router())
             .merge(health::router())
             .merge(jwks::router())
             .fallback(elsewhere)

@@ -39,21 +39,8 @@ pub struct Create {
     /// What may be done: send, read, cancel, push, work, extended-card
     #[arg(long, value_name = "VERBS", value_delimiter = ',', default_value = "send,read,cancel")]
     verbs: Vec<String>,
-    /// Requests per second or minute, such as 10/s or 600/m
-    #[arg(long, value_name = "RATE")]
-    rate: Option<String>,
-    /// Requests that may come at once; as many as in the rate where it is not said
-    #[arg(long, value_name = "N", requires = "rate")]
-    burst: Option<u32>,
-    /// Tasks that may be open at the same time
-    #[arg(long, value_name = "N")]
-    open_tasks: Option<u32>,
-    /// New tasks in a day (UTC)
-    #[arg(long, value_name = "N")]
-    tasks_per_day: Option<u32>,
-    /// The largest request, such as 512KiB
-    #[arg(long, value_name = "SIZE")]
-    body: Option<String>,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// When it ends by itself: a duration such as 30d, or a time such as 2027-01-31T00:00:00Z
     #[arg(long, value_name = "WHEN")]
     expires: Option<String>,
@@ -62,6 +49,32 @@ pub struct Create {
     dry_run: bool,
     #[command(flatten)]
     node: NodeArgs,
+}
+
+/// How much a holder may do; no limit where none is said.
+#[derive(Debug, Serialize, clap::Args)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitArgs {
+    /// Requests per second or minute, such as 10/s or 600/m
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// Requests that may come at once; as many as in the rate where it is not said
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, value_name = "N", requires = "rate")]
+    burst: Option<u32>,
+    /// Tasks that may be open at the same time
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, value_name = "N")]
+    open_tasks: Option<u32>,
+    /// New tasks in a day (UTC)
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, value_name = "N")]
+    tasks_per_day: Option<u32>,
+    /// The largest request, such as 512KiB
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, value_name = "SIZE")]
+    body: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -97,25 +110,10 @@ struct Wanted {
     label: String,
     agents: Vec<String>,
     verbs: Vec<String>,
-    limits: Limits,
+    limits: LimitArgs,
     #[serde(skip_serializing_if = "Option::is_none")]
     expires: Option<String>,
     dry_run: bool,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Limits {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rate: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    burst: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    open_tasks: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tasks_per_day: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -191,10 +189,8 @@ pub async fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
 }
 
 async fn create(global: &Global, args: Create) -> Result<Exit, Failure> {
-    let Create { label, agents, verbs, rate, burst, open_tasks, tasks_per_day, body, expires, dry_run, node } =
-        args;
+    let Create { label, agents, verbs, limits, expires, dry_run, node } = args;
     let node = Node::new(global, &node)?;
-    let limits = Limits { rate, burst, open_tasks, tasks_per_day, body };
     let wanted = Wanted { label, agents, verbs, limits, expires, dry_run };
     let json = node.post("grants", encode(&wanted)).await?;
     if global.json {

@@ -27,6 +27,8 @@ mod control;
 mod deliveries;
 mod grants;
 mod init;
+mod peers;
+mod requests;
 mod send;
 mod serve;
 mod task;
@@ -77,6 +79,12 @@ enum Command {
     /// Let others call: create, pause, rotate and revoke their grants
     #[command(subcommand)]
     Grants(grants::Command),
+    /// See who asks for a grant, and decide
+    #[command(subcommand)]
+    Requests(requests::Command),
+    /// Ask other nodes for a grant
+    #[command(subcommand)]
+    Peers(peers::Command),
     /// See where tasks push their updates to, what became of that, and try again
     #[command(subcommand)]
     Deliveries(deliveries::Command),
@@ -118,6 +126,8 @@ fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
         Command::Card(command) => client(card::run(global, command)),
         Command::Agents(args) => client(agents::run(global, args)),
         Command::Grants(command) => client(grants::run(global, command)),
+        Command::Peers(command) => client(peers::run(global, command)),
+        Command::Requests(command) => client(requests::run(global, command)),
         Command::Audit(command) => client(audit::run(global, command)),
         Command::Deliveries(command) => client(deliveries::run(global, command)),
         Command::Node(command) => client(control::run(global, command)),

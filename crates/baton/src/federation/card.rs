@@ -83,8 +83,21 @@ fn absent(named: &Address, transport: &Transport) -> Error {
     Error::Refused { url: named.to_string(), error: Box::new(error) }
 }
 
+/// A document at one URL.
+pub async fn fetch_text(transport: &Transport, at: &Address) -> Result<String, Error> {
+    let call =
+        Call { method: Method::GET, accept: "application/json, */*;q=0.1", headers: &[], body: Bytes::new() };
+    let bounds = (transport.limits.card, transport.limits.answer_within);
+    let (status, body) = transport.call(at, call, bounds).await?;
+    let url = at.to_string();
+    if !status.is_success() {
+        return Err(Error::unreadable(&url, format!("answered {status}")));
+    }
+    String::from_utf8(body.to_vec()).map_err(|_| Error::unreadable(&url, "the answer is no text"))
+}
+
 /// The card at one URL; `None` where there is something else or nothing.
-async fn fetch(transport: &Transport, at: &Address) -> Result<Option<Found>, Error> {
+pub async fn fetch(transport: &Transport, at: &Address) -> Result<Option<Found>, Error> {
     let call = Call {
         method: Method::GET,
         accept: "application/json, application/a2a+json;q=0.9, */*;q=0.1",
@@ -111,6 +124,14 @@ async fn fetch(transport: &Transport, at: &Address) -> Result<Option<Found>, Err
 }
 
 impl Found {
+    /// Whether one of the interfaces is at the server that the card came from.
+    pub fn is_at_home(&self) -> bool {
+        let legacy = self.legacy_url();
+        let urls = self.card.supported_interfaces.iter().map(|interface| interface.url.as_str());
+        let mut addresses = urls.chain(legacy.as_deref()).filter_map(|url| Address::parse(url).ok());
+        addresses.any(|address| address.place.is_origin_of(&self.at.place))
+    }
+
     /// Whether one of the interfaces is what was named, or lies below it.
     fn names(&self, named: &Address) -> bool {
         let legacy = self.legacy_url();

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use baton_core::model::{AgentCard, TaskObject};
+use baton_core::json::Json;
+use baton_core::model::{AgentCard, Message, Role, TaskObject};
 use baton_wire::client::{
     Binding, CONTENT_TYPE, RestRequest, VERSION, jsonrpc_request, read_jsonrpc, read_rest,
 };
@@ -34,8 +35,12 @@ impl Client {
     /// Finds the card of the agent at `url` and chooses the interface to talk to.
     pub async fn connect(url: &str, options: &Options) -> Result<Self, Error> {
         let named = Address::parse(url)?;
-        let transport = Transport::new(&named.place, options)?;
-        let found = card::find(&transport, &named).await?;
+        Self::over(Transport::new(&named.place, options)?, &named).await
+    }
+
+    /// As [`Client::connect`], over connections of one's own.
+    pub async fn over(transport: Transport, named: &Address) -> Result<Self, Error> {
+        let found = card::find(&transport, named).await?;
         let interface = found.choose()?;
         Ok(Self { transport, found, interface, next_id: AtomicU64::new(1) })
     }
@@ -79,6 +84,24 @@ impl Client {
 
     pub async fn list(&self, request: ListTasksRequest) -> Result<ListTasksResponse, Error> {
         self.ask(Call::ListTasks(request)).await
+    }
+
+    /// The least that a caller with credentials may ask: whether they are taken.
+    pub async fn probe(&self) -> Result<(), Error> {
+        let one = ListTasksRequest { page_size: Some(1), ..ListTasksRequest::default() };
+        self.list(one).await.map(drop)
+    }
+
+    /// Sends a text and waits for what comes of it: a task or a message, as JSON.
+    pub async fn say(&self, id: &str, text: &str) -> Result<Json, Error> {
+        let message = Message::text(Role::User, id, text);
+        let answer = self.send(SendMessageRequest { message, ..SendMessageRequest::default() }).await?;
+        Json::from_serialize(&answer).map_err(|why| {
+            Error::unreadable(
+                &self.interface.address.to_string(),
+                format!("the answer cannot be shown: {why}"),
+            )
+        })
     }
 
     pub async fn cancel(&self, id: &str) -> Result<TaskObject, Error> {

@@ -13,9 +13,10 @@ pub mod signature;
 mod card;
 mod client;
 mod events;
+pub mod friend;
 
 pub use address::{Address, Place};
-pub use card::{Found, Interface};
+pub use card::{Found, Interface, fetch as fetch_card, fetch_text, find as find_card};
 pub use client::Client;
 pub use error::Error;
 pub use events::{Events, Item};

@@ -23,6 +23,7 @@ use rustls_pki_types::pem::PemObject as _;
 use tokio::net::UnixStream;
 
 use super::{Address, Error, Place};
+use crate::net::dialer::{self, Ask, Dialer, Target};
 
 /// How a place is called.
 #[derive(Clone, Debug, Default)]
@@ -111,6 +112,8 @@ pub struct Transport {
 
 #[derive(Clone)]
 enum Wires {
+    /// To what somebody else named.
+    Guarded(Dialer),
     Net(Pool<HttpsConnector<HttpConnector>, Body>),
     Unix(Pool<UnixConnector, Body>),
 }
@@ -124,6 +127,17 @@ impl Transport {
         };
         let token = options.token.clone().map(|token| (place.clone(), token));
         Ok(Self { wires, token, limits: options.limits })
+    }
+
+    /// For places that somebody else named. No token goes anywhere.
+    pub const fn guarded(dialer: Dialer, limits: Limits) -> Self {
+        Self { wires: Wires::Guarded(dialer), token: None, limits }
+    }
+
+    /// The same, with a token for one place.
+    #[must_use]
+    pub fn with_token(self, place: Place, token: Token) -> Self {
+        Self { token: Some((place, token)), ..self }
     }
 
     /// Whether calls to `place` carry the token.
@@ -161,13 +175,15 @@ impl Transport {
             .map_err(|why| Error::Unusable(format!("cannot write a request to {url}: {why}")))?;
         let answer = async {
             match &self.wires {
+                Wires::Guarded(dialer) => return guarded(dialer, request, &url, within).await,
                 Wires::Net(pool) => pool.request(request).await,
                 Wires::Unix(pool) => pool.request(request).await,
             }
+            .map_err(|why| Error::Unreachable { url: url.clone(), why: root_cause(&why) })
         };
         match tokio::time::timeout(within, answer).await {
             Ok(Ok(response)) => refuse_redirect(response, &url),
-            Ok(Err(why)) => Err(Error::Unreachable { url, why: root_cause(&why) }),
+            Ok(Err(why)) => Err(why),
             Err(_) => Err(Error::Unreachable { url, why: format!("no answer within {within:?}") }),
         }
     }
@@ -206,6 +222,22 @@ pub struct Call<'a> {
     pub accept: &'static str,
     pub headers: &'a [(&'static str, &'a str)],
     pub body: Bytes,
+}
+
+async fn guarded(
+    dialer: &Dialer,
+    request: Request<Body>,
+    url: &str,
+    within: Duration,
+) -> Result<Response<Incoming>, Error> {
+    let target = Target::parse(url).map_err(|why| Error::Unusable(format!("`{url}` {why}")))?;
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let ask = Ask { method: head.method, headers: head.headers, body };
+    dialer.open(&target, ask, within).await.map_err(|why| match why {
+        dialer::Error::Refused(why) => Error::Unusable(format!("`{url}` {why}")),
+        other => Error::Unreachable { url: url.to_owned(), why: other.to_string() },
+    })
 }
 
 /// The whole body, as far as it is allowed to go.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use baton_core::friend;
 use baton_core::limits::PUSH_CONFIGS;
 use baton_core::model::Violation;
 use baton_core::task::Refusal;
@@ -28,6 +29,18 @@ pub enum Error {
     /// For the operator only: nobody else names grants.
     #[error("the grant is not known")]
     GrantNotFound,
+    /// Unknown, or opened by another secret: the same.
+    #[error("the friend request is not known")]
+    FriendRequestNotFound,
+    /// For the operator only.
+    #[error("the peer is not known")]
+    PeerNotFound,
+    /// What another node was asked came to nothing; the text says why.
+    #[error("{0}")]
+    PeerFailed(String),
+    /// As many friend requests as there may be.
+    #[error("too many friend requests")]
+    TooManyFriends(Duration),
     #[error("no valid credentials")]
     Unauthenticated,
     /// A token cannot be checked, since the keys of its issuer cannot be had. That is logged where it is tried.
@@ -79,6 +92,7 @@ impl From<baton_store::Error> for Error {
                 Self::invalid("message", "this idempotency key was used for another message; use a new key")
             }
             Store::Barred(barred) => barred.into(),
+            Store::Friend(refusal) => refusal.into(),
             Store::Unavailable(why) => Self::Unavailable(why),
             Store::Corrupt(why) => Self::Internal(why),
         }
@@ -104,6 +118,30 @@ impl From<Barred> for Error {
                 again_in,
             },
         }
+    }
+}
+
+/// When somebody looks again whether the operator has read some of the friend requests that wait.
+const READ_AGAIN_IN: Duration = Duration::from_hours(1);
+
+impl From<friend::Refusal> for Error {
+    fn from(refusal: friend::Refusal) -> Self {
+        use friend::Refusal;
+        Self::Unsupported(match refusal {
+            Refusal::AskedTooOften { again_in } => return Self::TooManyFriends(again_in),
+            Refusal::Full => return Self::TooManyFriends(READ_AGAIN_IN),
+            Refusal::Undecided => "nobody has decided on this request yet: look again later",
+            Refusal::Approved => "the request is approved already: to take that back, revoke its grant",
+            Refusal::Denied => "the request was denied",
+            Refusal::Expired => "the request has expired: send a new one",
+            Refusal::Used => {
+                "the credential was picked up and used: where it is lost, its operator can rotate the grant"
+            }
+            Refusal::Ended => "the grant that came of this request is over: send a new request",
+            Refusal::PickedUpTooOften => {
+                "the credential was picked up too often: its operator can rotate the grant"
+            }
+        })
     }
 }
 

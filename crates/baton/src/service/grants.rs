@@ -17,6 +17,7 @@ use crate::access::{Caller, Proof, Token};
 use crate::clock::new_id;
 use crate::config::parse_duration;
 use crate::crash;
+pub(super) use draft::known_verb;
 pub use draft::{Draft, WantedGrant, WantedLimits, spell_rate};
 
 /// How long the tokens of before go on after a rotation, where nobody says.
@@ -171,6 +172,6 @@ impl Service {
     }
 }
 
-fn credential(token: &Token) -> NewCredential {
+pub(super) fn credential(token: &Token) -> NewCredential {
     NewCredential { digest: token.digest(), hint: token.hint() }
 }

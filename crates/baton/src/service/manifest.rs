@@ -10,7 +10,7 @@ use baton_core::model::{
     HttpAuthSecurityScheme, SecurityRequirement, SecurityScheme, StringList,
 };
 use baton_store::Verb;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Error, Scope, Service};
 use crate::access::Caller;
@@ -21,6 +21,9 @@ pub const IDEMPOTENT_SEND: &str = "urn:x-baton:idempotent-send:v1";
 
 /// The extension whose parameters say where an agent runs.
 pub const ENVIRONMENT: &str = "urn:x-baton:environment:v1";
+
+/// The extension that says where strangers ask for a grant.
+pub const FRIEND_REQUEST: &str = "urn:x-baton:friend-request:v1";
 
 /// What is the same for all agents of a node.
 #[derive(Clone, Debug)]
@@ -60,6 +63,14 @@ pub enum Address {
 pub struct Environment {
     pub node: String,
     pub os: String,
+}
+
+/// The parameters of [`FRIEND_REQUEST`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FriendRequests {
+    pub url: String,
+    /// The agent's name in a request.
+    pub agent: AgentName,
 }
 
 /// One agent, as it is.
@@ -129,6 +140,11 @@ impl Site {
     /// Where an agent is to be had.
     pub fn url(&self, agent: &AgentName) -> String {
         format!("{}/a2a/{agent}", self.base)
+    }
+
+    /// Where strangers ask for a grant.
+    pub fn friends_url(&self) -> String {
+        format!("{}/friend-requests", self.base)
     }
 
     /// What can be had at the base: below a path there is no `host:port` that leads here.
@@ -273,6 +289,15 @@ fn extensions(agent: &Agent, site: &Site) -> Vec<AgentExtension> {
         required: false,
         params: None,
     }];
+    if agent.publish {
+        let how = FriendRequests { url: site.friends_url(), agent: agent.name.clone() };
+        all.push(AgentExtension {
+            uri: FRIEND_REQUEST.to_owned(),
+            description: Some("Where to ask for a grant; a human decides".to_owned()),
+            required: false,
+            params: Object::from_serialize(&how).ok(),
+        });
+    }
     if agent.card.environment {
         all.push(AgentExtension {
             uri: ENVIRONMENT.to_owned(),

@@ -7,12 +7,14 @@ pub mod control;
 pub mod deliveries;
 pub mod error;
 pub mod follow;
+pub mod friends;
 pub mod grants;
 pub mod hub;
 pub mod list;
 pub mod load;
 pub mod manifest;
 pub mod media;
+pub mod peers;
 pub mod push;
 pub mod send;
 

@@ -4,6 +4,7 @@
 pub mod clerk;
 pub mod dispatcher;
 pub mod issuers;
+pub mod peers;
 pub mod pruner;
 pub mod reaper;
 pub mod webhook;

@@ -1,4 +1,5 @@
-//! Deletes the events of tasks that ended long ago; what is left is their snapshot.
+//! Deletes the events of tasks that ended long ago, of which their snapshot is left, and friend requests that came to
+//! nothing; and ends those whose time is over.
 
 use std::time::Duration;
 
@@ -21,6 +22,9 @@ pub async fn run(service: Service, stop: CancellationToken) {
     loop {
         if let Err(why) = sweep(&service).await {
             warn!(error = %why, "could not prune events");
+        }
+        if let Err(why) = service.sweep_friends().await {
+            warn!(error = %why, "could not end friend requests whose time is over");
         }
         tokio::select! {
             () = tokio::time::sleep(EVERY) => {}

@@ -8,6 +8,7 @@ mod crash;
 mod dialer;
 mod doors;
 mod federation;
+mod friends;
 mod fuzzing;
 mod harness;
 mod process;

@@ -179,6 +179,85 @@ CREATE TABLE delivery (
     PRIMARY KEY (task_id, config_id, number)
 ) WITHOUT ROWID;
 
+-- Strangers who ask for a grant, and what became of that.
+CREATE TABLE friend_request (
+    id          TEXT    NOT NULL PRIMARY KEY,
+    -- SHA-256 of what only the requester has.
+    secret      BLOB    NOT NULL CHECK (length(secret) = 32),
+    code        TEXT    NOT NULL,
+    origin      TEXT    NOT NULL,
+    card_url    TEXT    NOT NULL,
+    agents      TEXT    NOT NULL,
+    verbs       TEXT    NOT NULL,
+    why         TEXT    NOT NULL,
+    -- Sealed.
+    id_token    BLOB,
+    state       TEXT    NOT NULL CHECK (state = 'pending' OR state = 'approved' OR state = 'denied' OR state = 'expired'),
+    -- The end of the decision, or of the pick-up.
+    until       INTEGER,
+    pick_ups    INTEGER NOT NULL CHECK (pick_ups >= 0),
+    created_at  INTEGER NOT NULL,
+    decided_at  INTEGER,
+    decided_by  TEXT,
+    picked_at   INTEGER,
+    grant_id    TEXT    REFERENCES "grant" (id),
+    -- SHA-256 of the token that was picked up last.
+    token       BLOB    CHECK (length(token) = 32),
+    -- What was found at the URL of the card: when, what it is worth, and the card.
+    look_at     INTEGER,
+    look        TEXT,
+    card        TEXT,
+    mark_at     INTEGER,
+    mark_digest TEXT,
+    mark_key    TEXT,
+    CHECK ((state = 'pending' OR state = 'approved') = (until IS NOT NULL)),
+    CHECK ((state = 'pending') = (decided_at IS NULL) AND (decided_at IS NULL) = (decided_by IS NULL)),
+    CHECK ((state = 'approved' AND grant_id IS NOT NULL) OR state = 'expired' OR grant_id IS NULL),
+    CHECK (state = 'approved' OR pick_ups = 0),
+    CHECK (state = 'pending' OR id_token IS NULL),
+    CHECK ((pick_ups = 0) = (token IS NULL)),
+    CHECK ((look_at IS NULL) = (look IS NULL) AND (mark_at IS NULL) = (mark_digest IS NULL))
+) WITHOUT ROWID;
+CREATE INDEX friend_request_from ON friend_request (origin, created_at);
+CREATE INDEX friend_request_due ON friend_request (until) WHERE until IS NOT NULL;
+CREATE INDEX friend_request_card ON friend_request (card_url) WHERE state = 'approved';
+
+-- Agents elsewhere that this node asked for a grant. `due_at`: when to look again what became of that.
+CREATE TABLE peer (
+    id          TEXT    NOT NULL PRIMARY KEY,
+    name        TEXT    NOT NULL,
+    origin      TEXT    NOT NULL,
+    card_url    TEXT    NOT NULL,
+    mark_at     INTEGER NOT NULL,
+    mark_digest TEXT    NOT NULL,
+    mark_key    TEXT,
+    request_url TEXT    NOT NULL,
+    code        TEXT    NOT NULL,
+    as_card     TEXT    NOT NULL,
+    agents      TEXT    NOT NULL,
+    verbs       TEXT    NOT NULL,
+    why         TEXT    NOT NULL,
+    state       TEXT    NOT NULL CHECK (state = 'asked' OR state = 'picked' OR state = 'friend' OR state = 'denied' OR state = 'expired' OR state = 'ended'),
+    due_at      INTEGER,
+    looks       INTEGER,
+    until       INTEGER,
+    -- Sealed, both.
+    secret      BLOB,
+    credential  BLOB,
+    granted     TEXT,
+    problem     TEXT,
+    created_at  INTEGER NOT NULL,
+    created_by  TEXT    NOT NULL,
+    changed_at  INTEGER NOT NULL,
+    CHECK ((state = 'asked' OR state = 'picked') = (due_at IS NOT NULL)),
+    CHECK ((due_at IS NULL) = (looks IS NULL) AND (due_at IS NULL) = (until IS NULL)),
+    CHECK (state = 'asked' OR state = 'picked' OR secret IS NULL),
+    CHECK ((state <> 'picked' AND state <> 'friend') OR credential IS NOT NULL),
+    CHECK ((state <> 'denied' AND state <> 'expired' AND state <> 'ended') OR credential IS NULL)
+) WITHOUT ROWID;
+CREATE INDEX peer_due ON peer (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX peer_card ON peer (card_url) WHERE state = 'friend';
+
 -- Who did what. Each row carries the SHA-256 of the hash before it and of itself; the first that of the genesis.
 CREATE TABLE audit (
     id      INTEGER PRIMARY KEY CHECK (id >= 1),

@@ -8,10 +8,12 @@ pub mod clock;
 pub mod content;
 pub mod credentials;
 pub mod events;
+pub mod friends;
 pub mod grants;
 pub mod holds;
 pub mod keys;
 pub mod list;
+pub mod peers;
 pub mod push;
 pub mod script;
 pub mod scripts;
@@ -58,6 +60,10 @@ macro_rules! suite {
                 open_tasks_are_counted, tasks_of_a_day_are_counted, a_quota_holds_in_parallel, uses_are_kept,
                 users_of_one_grant_do_not_meet;
             credentials: a_name_is_an_id_or_else_a_label;
+            friends: asked_and_read_back, bounded_by_address_and_in_all, what_was_found_is_kept,
+                a_friend_pins_its_card, approved_once, an_approval_races_a_denial, picked_up_until_used,
+                work_is_a_use, what_is_over_gives_nothing, ended_by_time;
+            peers: kept_and_watched, a_credential_is_kept_until_the_end;
             audit: told_with_the_change, pages_and_filters, the_chain_breaks_where_it_was_touched;
             holds: kept_until_they_are_let_go;
             push: stored_with_its_task, owed_what_happens_afterwards, what_came_meanwhile_stays_owed,

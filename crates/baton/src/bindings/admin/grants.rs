@@ -111,7 +111,7 @@ struct Grants {
 /// What would be made.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WouldBe {
+pub(super) struct WouldBe {
     dry_run: bool,
     label: String,
     agents: Vec<AgentName>,
@@ -213,10 +213,15 @@ pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> 
 }
 
 fn dry(doors: &Doors, wanted: WantedGrant) -> Result<WouldBe, Error> {
-    let draft = doors.service.draft_grant(wanted)?;
-    let means = doors.service.words_of(&draft);
-    let Draft { label, agents, verbs, limits, expires_at } = draft;
-    Ok(WouldBe { dry_run: true, label, agents, verbs, limits: Limits::of(&limits), expires_at, means })
+    Ok(WouldBe::of(doors, doors.service.draft_grant(wanted)?))
+}
+
+impl WouldBe {
+    pub(super) fn of(doors: &Doors, draft: Draft) -> Self {
+        let means = doors.service.words_of(&draft);
+        let Draft { label, agents, verbs, limits, expires_at } = draft;
+        Self { dry_run: true, label, agents, verbs, limits: Limits::of(&limits), expires_at, means }
+    }
 }
 
 pub async fn pause(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {

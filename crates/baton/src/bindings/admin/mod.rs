@@ -3,8 +3,10 @@
 mod audit;
 mod control;
 mod deliveries;
+mod friends;
 mod grants;
 mod keys;
+mod peers;
 mod rpc;
 mod status;
 mod tasks;
@@ -56,6 +58,15 @@ pub fn router() -> Router<Arc<Doors>> {
         .route("/api/v1/deliveries", get(deliveries::list))
         .route("/api/v1/deliveries/{task}/{id}", get(deliveries::show))
         .route("/api/v1/deliveries/{task}/{id}/replay", post(deliveries::replay))
+        .route("/api/v1/friend-requests", get(friends::list))
+        .route("/api/v1/friend-requests/{id}", get(friends::show))
+        .route("/api/v1/friend-requests/{id}/look", post(friends::look))
+        .route("/api/v1/friend-requests/{id}/approve", post(friends::approve))
+        .route("/api/v1/friend-requests/{id}/deny", post(friends::deny))
+        .route("/api/v1/peers", get(peers::list).post(peers::ask))
+        .route("/api/v1/peers/{id}", get(peers::show).delete(peers::forget))
+        .route("/api/v1/peers/{id}/check", post(peers::check))
+        .route("/api/v1/peers/{id}/messages", post(peers::say))
         .route("/api/v1/audit", get(audit::list))
         .route("/api/v1/audit/verify", get(audit::verify))
         .route("/api/v1/grants", get(grants::list).post(grants::create))

@@ -100,7 +100,7 @@ impl Service {
     }
 }
 
-fn known_verb(text: &str) -> Result<Verb, String> {
+pub fn known_verb(text: &str) -> Result<Verb, String> {
     let known = Verb::ALL.map(Verb::as_str);
     Verb::parse(text)
         .ok_or_else(|| format!("`{text}` is nothing that can be allowed; {}", instead(text, &known)))

@@ -108,7 +108,7 @@ fn declared_extensions_stand_beside_the_nodes_own() {
         vec![AgentExtension { uri: "urn:x:y".to_owned(), required: true, ..AgentExtension::default() }];
     let card = Manifest::of(&agent, &site("http://h", true), true).card(Viewer::Anybody);
     let uris: Vec<_> = card.capabilities.extensions.iter().map(|e| (e.uri.as_str(), e.required)).collect();
-    assert_eq!(uris, [(IDEMPOTENT_SEND, false), ("urn:x:y", true)]);
+    assert_eq!(uris, [(IDEMPOTENT_SEND, false), (FRIEND_REQUEST, false), ("urn:x:y", true)]);
     assert!(card.security_schemes.is_empty(), "dev mode needs no credentials");
 }
 

@@ -116,8 +116,11 @@ fn refused(why: &Error) -> Refused {
             refusal @ (Refusal::UnknownArtifact | Refusal::ArtifactsTooLarge | Refusal::TooManyEvents),
         ) => Refused::Invalid(refusal.to_string()),
         Error::Unavailable(_) => Refused::Unavailable,
-        Error::Refused(_) | Error::NotFound | Error::KeyReused | Error::Barred(_) | Error::Corrupt(_) => {
-            Refused::Lost
-        }
+        Error::Refused(_)
+        | Error::NotFound
+        | Error::KeyReused
+        | Error::Barred(_)
+        | Error::Friend(_)
+        | Error::Corrupt(_) => Refused::Lost,
     }
 }

@@ -15,6 +15,8 @@ mod files;
 mod node;
 mod terminal;
 
+pub use terminal::at_terminal;
+
 /// Far more than anything here takes, so that only a hang fails on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 

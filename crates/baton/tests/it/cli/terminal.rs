@@ -30,13 +30,17 @@ sys.stdout.buffer.write(seen)
 sys.exit(os.waitstatus_to_exitcode(status))
 "#;
 
-/// `baton send` at a terminal; what is typed after each prompt stands between bars.
-async fn send_typing(typed: &str, server: &Server) -> Ended {
+/// A command at a terminal; what is typed after each prompt stands between bars.
+pub async fn at_terminal(typed: &str, args: &[&str]) -> Ended {
     let desk = Desk::new();
     let mut command = tokio::process::Command::new("python3");
-    command.args(["-c", TERMINAL, typed, env!("CARGO_BIN_EXE_baton"), "send", &server.url, "hello"]);
+    command.args(["-c", TERMINAL, typed, env!("CARGO_BIN_EXE_baton")]).args(args);
     command.current_dir(desk.path()).kill_on_drop(true);
     finish(command).await
+}
+
+async fn send_typing(typed: &str, server: &Server) -> Ended {
+    at_terminal(typed, &["send", &server.url, "hello"]).await
 }
 
 #[tokio::test]

@@ -14,3 +14,5 @@ mod random;
 mod trial;
 #[cfg(debug_assertions)]
 mod webhooks;
+
+pub use node::{Node, PATIENCE, Place, Starting};

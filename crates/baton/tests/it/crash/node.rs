@@ -66,10 +66,15 @@ impl Place {
 
     /// With more agents; `MARK` and `FOLDER` in their text stand for the mark and a folder for their files.
     pub fn with_agents(more: &str) -> Self {
+        Self::with_configuration(&format!("{CONFIGURATION}{more}"))
+    }
+
+    /// With nothing but this.
+    pub fn with_configuration(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mark = format!("mark-{}", folder.path().file_name().unwrap().display());
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
-        let text = format!("{CONFIGURATION}{more}")
+        let text = text
             .replace("EXAMPLES", &root.join("examples").display().to_string())
             .replace("FOLDER", &folder.path().display().to_string())
             .replace("MARK", &mark);

@@ -1,0 +1,319 @@
+//! Friend requests, for the operator.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use baton_core::friend;
+use baton_core::ident::AgentName;
+use baton_core::json::Json;
+use baton_core::time::Timestamp;
+use baton_store::{
+    Change, Decision, Found, FriendRequest, GrantRecord, Look, Provenance, Seen, Signature, Standing, Verb,
+};
+use http::Request;
+use http::request::Parts;
+use serde::{Deserialize, Serialize};
+
+use super::super::Doors;
+use super::grants::WouldBe;
+use super::{Asked, answer, query, read_optional};
+use crate::service::Error;
+use crate::service::friends::{ListFriends, Narrowed};
+use crate::service::grants::WantedLimits;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Filter {
+    state: Option<String>,
+    page_size: Option<usize>,
+    page_token: Option<String>,
+}
+
+/// What an approval allows; what is left out is what was asked for.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Approve {
+    label: Option<String>,
+    agents: Option<Vec<String>>,
+    verbs: Option<Vec<String>>,
+    limits: WantedLimits,
+    expires: Option<String>,
+    /// The code that the other side showed: another is refused.
+    code: Option<String>,
+    /// Nothing is approved: the answer says what the friend could do.
+    dry_run: bool,
+}
+
+/// A request as the operator sees it. `cardUrl`, `why` and all of `card` are a stranger's words.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Shown {
+    id: String,
+    /// What both sides compare.
+    code: String,
+    /// `pending`, `approved`, `denied` or `expired`.
+    state: &'static str,
+    /// The address that it is counted by.
+    origin: String,
+    card_url: String,
+    agents: Vec<AgentName>,
+    verbs: Vec<Verb>,
+    why: String,
+    /// Whether an ID token came with it.
+    has_id_token: bool,
+    created_at: Timestamp,
+    /// Of the decision, or of the pick-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grant: Option<Made>,
+    /// What was found of who asks, where the operator has looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    look: Option<Looked>,
+}
+
+/// What an approval made, and what became of its credential.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Made {
+    id: String,
+    state: &'static str,
+    pick_ups: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picked_at: Option<Timestamp>,
+    used: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Looked {
+    at: Timestamp,
+    /// Why there is no card, where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card: Option<Card>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token: Option<IdToken>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Card {
+    name: String,
+    /// One of its interfaces is at the server that it came from.
+    at_home: bool,
+    /// `signed`, `unproven` or `unsigned`.
+    signature: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature_problem: Option<String>,
+    /// The name and the fingerprint of the key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    /// `new`, `pinned` or `changed`.
+    standing: &'static str,
+    /// Since when it is pinned, or against when it changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<Timestamp>,
+    /// What changed: `key`, `unsigned` or `content`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<Change>,
+    digest: String,
+    /// As it was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<Json>,
+}
+
+#[derive(Serialize)]
+struct IdToken {
+    proven: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issuer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    requests: Vec<Shown>,
+    next_page_token: String,
+}
+
+impl Shown {
+    fn of(request: FriendRequest, grant: Option<&GrantRecord>, now: Timestamp) -> Self {
+        let state = friend::at(request.state, now);
+        let (expires_at, pick_ups) = match state {
+            friend::State::Pending { until } => (Some(until), 0),
+            friend::State::Approved { until, pick_ups } => (Some(until), pick_ups),
+            friend::State::Denied | friend::State::Expired => (None, 0),
+        };
+        let made = grant.map(|record| Made {
+            id: record.grant.id.to_string(),
+            state: record.grant.state_at(now).as_str(),
+            pick_ups,
+            picked_at: request.picked_at,
+            used: record.last_used_at.is_some(),
+        });
+        let (decided_at, decided_by) = match request.decided {
+            Some(Decision { at, by }) => (Some(at), Some(by)),
+            None => (None, None),
+        };
+        Self {
+            id: request.id,
+            code: request.code,
+            state: baton_store::friend_state(state),
+            origin: request.origin,
+            card_url: request.wish.card_url,
+            agents: request.wish.agents,
+            verbs: request.wish.verbs,
+            why: request.wish.why,
+            has_id_token: request.id_token.is_some(),
+            created_at: request.created_at,
+            expires_at,
+            decided_at,
+            decided_by,
+            grant: made,
+            look: request.look.map(Looked::from),
+        }
+    }
+
+    async fn load(doors: &Doors, request: FriendRequest) -> Result<Self, Error> {
+        let grant = doors.service.grant_of(&request).await?;
+        Ok(Self::of(request, grant.as_ref(), doors.service.now()))
+    }
+}
+
+impl From<Look> for Looked {
+    fn from(Look { at, verdict, card }: Look) -> Self {
+        let id_token = verdict.provenance.map(IdToken::from);
+        match verdict.found {
+            Found::Card(seen) => Self { at, problem: None, card: Some(Card::of(seen, card)), id_token },
+            Found::Nothing(why) => Self { at, problem: Some(why), card: None, id_token },
+        }
+    }
+}
+
+impl Card {
+    fn of(seen: Seen, document: Option<Json>) -> Self {
+        let Seen { name, at_home, signature, standing, mark, first: _ } = seen;
+        let (signature, signature_problem, kid) = match signature {
+            Signature::Unsigned => ("unsigned", None, None),
+            Signature::Unproven(why) => ("unproven", Some(why), None),
+            Signature::Proven(kid) => ("signed", None, kid),
+        };
+        let (standing, since, changed) = match standing {
+            Standing::New => ("new", None, None),
+            Standing::Pinned(since) => ("pinned", Some(since), None),
+            Standing::Changed { since, what } => ("changed", Some(since), Some(what)),
+        };
+        let (digest, key) = (mark.digest, mark.key);
+        Self {
+            name,
+            at_home,
+            signature,
+            signature_problem,
+            kid,
+            key,
+            standing,
+            since,
+            changed,
+            digest,
+            document,
+        }
+    }
+}
+
+impl From<Provenance> for IdToken {
+    fn from(provenance: Provenance) -> Self {
+        match provenance {
+            Provenance::Proven { issuer, subject } => {
+                Self { proven: true, issuer: Some(issuer), subject: Some(subject), problem: None }
+            }
+            Provenance::Unproven(why) => {
+                Self { proven: false, issuer: None, subject: None, problem: Some(why) }
+            }
+        }
+    }
+}
+
+pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
+    let listed = async {
+        doors.gate.operator(&request)?;
+        let Filter { state, page_size: size, page_token } = query(filter)?;
+        let list = ListFriends { state, size, page_token };
+        let (found, next_page_token) = doors.service.list_friends(list).await?;
+        let mut requests = Vec::with_capacity(found.len());
+        for request in found {
+            let mut shown = Shown::load(&doors, request).await?;
+            // A page of cards is no page.
+            if let Some(card) = shown.look.as_mut().and_then(|look| look.card.as_mut()) {
+                card.document = None;
+            }
+            requests.push(shown);
+        }
+        Ok(Page { requests, next_page_token })
+    };
+    answer(listed.await, None)
+}
+
+pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
+    let shown = async {
+        doors.gate.operator(&request)?;
+        Shown::load(&doors, doors.service.load_friend(&id).await?).await
+    };
+    answer(shown.await, None)
+}
+
+/// Fetches the card, which nothing else does.
+pub async fn look(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
+    let looked = async {
+        let by = doors.gate.operator(&request)?;
+        Shown::load(&doors, doors.service.look_at_friend(&id, &by).await?).await
+    };
+    answer(looked.await, None)
+}
+
+pub async fn approve(
+    State(doors): State<Arc<Doors>>,
+    Path(id): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let read = async {
+        let by = doors.gate.operator(&parts)?;
+        Ok((by, read_optional::<Approve>(&doors, &parts.headers, body).await?))
+    };
+    let (by, Approve { label, agents, verbs, limits, expires, code, dry_run }) = match read.await {
+        Ok(wanted) => wanted,
+        Err(why) => return answer(Err::<(), _>(why), None),
+    };
+    let narrowed = Narrowed { label, agents, verbs, limits, expires, code };
+    if dry_run {
+        let draft = doors.service.draft_friend(&id, narrowed).await;
+        return answer(draft.map(|draft| WouldBe::of(&doors, draft)), None);
+    }
+    let approved = async {
+        let approved = doors.service.approve_friend(&id, narrowed, &by).await?;
+        Shown::load(&doors, approved.request).await
+    };
+    answer(approved.await, None)
+}
+
+pub async fn deny(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
+    let denied = async {
+        let by = doors.gate.operator(&request)?;
+        Shown::load(&doors, doors.service.deny_friend(&id, &by).await?).await
+    };
+    answer(denied.await, None)
+}

@@ -1,0 +1,183 @@
+//! Peers, for the operator.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use baton_core::friend::peer;
+use baton_core::ident::AgentName;
+use baton_core::json::Json;
+use baton_core::time::Timestamp;
+use baton_store::{Asked, Granted, Peer};
+use http::Request;
+use http::request::Parts;
+use serde::{Deserialize, Serialize};
+
+use super::super::Doors;
+use super::{answer, read};
+use crate::service::peers::WantedPeer;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Ask {
+    /// Of an agent, its card or its node.
+    url: String,
+    #[serde(default)]
+    agents: Vec<String>,
+    #[serde(default)]
+    verbs: Vec<String>,
+    why: Option<String>,
+    /// The agent whose card is shown.
+    #[serde(rename = "as")]
+    as_agent: Option<String>,
+    id_token: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Say {
+    agent: Option<String>,
+    text: String,
+}
+
+/// A peer as the operator sees it; never its secrets. `name` is the peer's own word.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    id: String,
+    name: String,
+    /// The one server that the credential goes to.
+    origin: String,
+    card_url: String,
+    /// `asked`, `picked`, `friend`, `denied`, `expired` or `ended`.
+    state: &'static str,
+    /// What both sides compare.
+    code: String,
+    /// The card that was shown.
+    as_card: String,
+    agents: Vec<AgentName>,
+    verbs: Vec<String>,
+    why: String,
+    /// What the other side allows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    granted: Option<Granted>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_look_at: Option<Timestamp>,
+    /// Why the last look brought nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    created_at: Timestamp,
+    created_by: String,
+    changed_at: Timestamp,
+}
+
+#[derive(Serialize)]
+struct Peers {
+    peers: Vec<Shown>,
+}
+
+/// What a peer answered: a task or a message.
+#[derive(Serialize)]
+struct Said {
+    answer: Json,
+}
+
+#[derive(Serialize)]
+struct Forgotten {
+    id: String,
+}
+
+impl From<Peer> for Shown {
+    fn from(peer: Peer) -> Self {
+        let Asked { url: _, code, as_card, agents, verbs, why } = peer.asked;
+        let next_look_at = peer.state.due_at();
+        let state = match peer.state {
+            peer::State::Asked(_) => "asked",
+            peer::State::Picked(_) => "picked",
+            peer::State::Friend => "friend",
+            peer::State::Denied => "denied",
+            peer::State::Expired => "expired",
+            peer::State::Ended => "ended",
+        };
+        Self {
+            id: peer.id,
+            name: peer.name,
+            origin: peer.origin,
+            card_url: peer.card_url,
+            state,
+            code,
+            as_card,
+            agents,
+            verbs,
+            why,
+            granted: peer.granted,
+            next_look_at,
+            problem: peer.problem,
+            created_at: peer.created_at,
+            created_by: peer.created_by,
+            changed_at: peer.changed_at,
+        }
+    }
+}
+
+pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
+    let listed = async {
+        doors.gate.operator(&request)?;
+        let peers = doors.service.store.list_peers().await?;
+        Ok(Peers { peers: peers.into_iter().map(Shown::from).collect() })
+    };
+    answer(listed.await, None)
+}
+
+pub async fn ask(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
+    let asked = async {
+        let (parts, body) = request.into_parts();
+        let by = doors.gate.operator(&parts)?;
+        let Ask { url, agents, verbs, why, as_agent, id_token } = read(&doors, &parts.headers, body).await?;
+        let wanted = WantedPeer { url, agents, verbs, why, as_agent, id_token };
+        doors.service.ask_peer(wanted, &by).await.map(Shown::from)
+    };
+    answer(asked.await, None)
+}
+
+pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
+    let shown = async {
+        doors.gate.operator(&request)?;
+        doors.service.load_peer(&id).await.map(Shown::from)
+    };
+    answer(shown.await, None)
+}
+
+/// Looks at the other side now.
+pub async fn check(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
+    let checked = async {
+        let by = doors.gate.operator(&request)?;
+        doors.service.check_peer(&id, &by).await.map(Shown::from)
+    };
+    answer(checked.await, None)
+}
+
+/// Sends one message with the peer's credential.
+pub async fn say(
+    State(doors): State<Arc<Doors>>,
+    Path(id): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let said = async {
+        let (parts, body) = request.into_parts();
+        doors.gate.operator(&parts)?;
+        let Say { agent, text } = read(&doors, &parts.headers, body).await?;
+        Ok(Said { answer: doors.service.say_to_peer(&id, agent.as_deref(), &text).await? })
+    };
+    answer(said.await, None)
+}
+
+pub async fn forget(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
+    let forgotten = async {
+        let by = doors.gate.operator(&request)?;
+        doors.service.forget_peer(&id, &by).await?;
+        Ok(Forgotten { id: id.clone() })
+    };
+    answer(forgotten.await, None)
+}
