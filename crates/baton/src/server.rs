@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info};
 
+use crate::access::jwt::Issuers;
 use crate::access::{Authenticator, DevGuard, Proxies, Seal};
 use crate::bindings::a2a;
 use crate::bindings::{Doors, Front, Gate};
@@ -110,6 +111,7 @@ impl Node {
             dialer: Dialer::new(dialer::Options::new(Allow::new(settings.net.allow.clone()))),
             seal,
             refusals: Arc::default(),
+            issuers: Issuers::new(settings.auth.issuers.clone(), clock.clone()),
             agents: Arc::new(Agents::default()),
             signer: Arc::new(Signer::new(Arc::clone(&keys), &site.base)),
             site,
@@ -123,9 +125,9 @@ impl Node {
         };
         let (store, clock, rules) =
             (Arc::clone(&service.store), service.clock.clone(), settings.auth.clone());
-        let authenticator = Authenticator::new(store, clock, settings.node.dev, rules);
+        let authenticator =
+            Authenticator::new(store, clock, settings.node.dev, rules, service.issuers.clone());
         let proxies = Proxies::new(settings.net.trusted_proxies.clone(), settings.net.proxy_header);
-        let trusted = authenticator.issuers().clone();
         let gate = Gate::new(authenticator, DevGuard::new(settings.node.dev), proxies, &service);
         let doors = Arc::new(Doors::new(service.clone(), gate));
         let dev = settings.node.dev;
@@ -135,7 +137,7 @@ impl Node {
         loops.spawn(reaper::run(service.clone(), stop.clone()));
         loops.spawn(pruner::run(service.clone(), stop.clone()));
         loops.spawn(clerk::run(service.clone(), stop.clone()));
-        for issuer in trusted.list() {
+        for issuer in service.issuers.list() {
             loops.spawn(issuers::run(Arc::clone(issuer), service.dialer.clone(), stop.clone()));
         }
         loops.spawn(peers::run(service.clone(), stop.clone()));

@@ -36,14 +36,8 @@ impl std::fmt::Debug for Authenticator {
 }
 
 impl Authenticator {
-    pub fn new(store: Arc<dyn Store>, clock: Clock, dev: bool, rules: Auth) -> Self {
-        let issuers = Issuers::new(rules.issuers.clone(), clock.clone());
+    pub fn new(store: Arc<dyn Store>, clock: Clock, dev: bool, rules: Auth, issuers: Issuers) -> Self {
         Self { store, clock, nobody: "".into(), dev, rules: Arc::new(rules), issuers, told: Arc::default() }
-    }
-
-    /// Whose keys somebody must keep up to date.
-    pub const fn issuers(&self) -> &Issuers {
-        &self.issuers
     }
 
     /// The caller behind a request; whether its grant takes calls is asked elsewhere. A token that is sent counts, on

@@ -17,7 +17,7 @@ mod token;
 pub use authenticator::Authenticator;
 pub use caller::{Caller, Proof};
 pub use certificate::{Certificate, Names};
-pub use client::Proxies;
+pub use client::{Proxies, counted_as};
 pub use dev::{DevGuard, Foreign};
 pub use peer::{Origin, Peer, Shown, User};
 pub use rate::{Addresses, Grants as GrantRates, TooOften};

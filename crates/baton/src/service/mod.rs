@@ -27,6 +27,7 @@ use baton_store::{Applied, By, Op, Store, Verb};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::access::jwt::Issuers;
 use crate::access::{Caller, Refusals, Seal};
 use crate::clock::{Clock, new_id};
 use crate::config::settings::Limits;
@@ -54,6 +55,8 @@ pub struct Service {
     /// How places are reached that a client names.
     pub dialer: Dialer,
     pub seal: Seal,
+    /// Whose word on who somebody is counts.
+    pub issuers: Issuers,
     /// Who was refused lately.
     pub refusals: Arc<Refusals>,
     pub limits: Arc<RwLock<Arc<Limits>>>,

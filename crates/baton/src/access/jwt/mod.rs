@@ -84,15 +84,31 @@ impl Issuers {
 
     /// Whose grant a token opens. The first rule that is about it decides.
     pub async fn judge(&self, token: &[u8]) -> Result<Bearer, Refused> {
-        let header = decode_header(token).ok().filter(is_plain).ok_or(Refused::Token)?;
-        let Named { iss } = insecure_decode_claims(token).map_err(|_| Refused::Token)?;
-        let issuer = self.all.iter().find(|issuer| issuer.settings.url == iss).ok_or(Refused::Token)?;
-        let claims = issuer.verify(token, &header).await?;
+        let (issuer, claims) = self.read(token).await?;
         let until = claims::good_until(&claims, self.clock.now()).ok_or(Refused::Token)?;
         let subject = claims::subject(&claims).ok_or(Refused::Token)?;
         let mut rules = issuer.settings.rules.iter();
         let rule = rules.find(|rule| claims::is_meant(rule, &claims)).ok_or(Refused::Nobody)?;
-        Ok(Bearer { grant: rule.grant.clone(), subject: format!("{iss} {subject}").into(), until })
+        let subject = format!("{} {subject}", issuer.settings.url).into();
+        Ok(Bearer { grant: rule.grant.clone(), subject, until })
+    }
+
+    /// Whom an issuer vouches for by a token that was good at `at`, whether a rule is about it or not: the issuer, and its name
+    /// for whoever it is. That opens nothing.
+    pub async fn vouch(&self, token: &[u8], at: Timestamp) -> Result<(String, String), Refused> {
+        let (issuer, claims) = self.read(token).await?;
+        claims::good_until(&claims, at).ok_or(Refused::Token)?;
+        let subject = claims::subject(&claims).ok_or(Refused::Token)?;
+        Ok((issuer.settings.url.clone(), subject.to_owned()))
+    }
+
+    /// The issuer of a token and its claims, whose times nobody has looked at.
+    async fn read(&self, token: &[u8]) -> Result<(&Issuer, Claims), Refused> {
+        let header = decode_header(token).ok().filter(is_plain).ok_or(Refused::Token)?;
+        let Named { iss } = insecure_decode_claims(token).map_err(|_| Refused::Token)?;
+        let issuer = self.all.iter().find(|issuer| issuer.settings.url == iss).ok_or(Refused::Token)?;
+        let claims = issuer.verify(token, &header).await?;
+        Ok((issuer, claims))
     }
 }
 

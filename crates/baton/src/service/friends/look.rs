@@ -13,6 +13,7 @@ use tracing::info;
 use super::super::{Error, Service};
 use super::decide::not_found;
 use super::door::place;
+use crate::access::jwt::Refused;
 use crate::federation::{self, Address, Limits, Transport, signature};
 use crate::hex::hex;
 use crate::keys::{Jwk, Jwks};
@@ -53,7 +54,7 @@ impl Service {
             }
             Err(why) => (Found::Nothing(why), None),
         };
-        let provenance = self.provenance(&request);
+        let provenance = self.provenance(&request).await;
         let look = Look { at: now, verdict: Verdict { found, provenance }, card };
         info!(friend_request.id = id, "looked at the card of a stranger");
         self.store.keep_look(id, look, by).await.map_err(not_found)
@@ -144,12 +145,22 @@ impl Service {
         Ok(keys.keys)
     }
 
-    /// What the ID token is worth that came with a request.
-    fn provenance(&self, request: &FriendRequest) -> Option<Provenance> {
+    /// What the ID token is worth that came with a request. It had to be good when it came; few are for longer.
+    async fn provenance(&self, request: &FriendRequest) -> Option<Provenance> {
         let sealed = request.id_token.as_ref()?;
-        Some(match self.seal.unseal(sealed, &place(&request.id)) {
-            Ok(_) => Provenance::Unproven("this node knows no issuer that it trusts".to_owned()),
-            Err(why) => Provenance::Unproven(why.to_string()),
+        let token = match self.seal.unseal(sealed, &place(&request.id)) {
+            Ok(token) => token,
+            Err(why) => return Some(Provenance::Unproven(why.to_string())),
+        };
+        Some(match self.issuers.vouch(&token, request.created_at).await {
+            Ok((issuer, subject)) => Provenance::Proven { issuer, subject },
+            Err(Refused::Token | Refused::Nobody) => {
+                let what = "no issuer that this node trusts ([[auth.issuers]]) made it for this node, or it was not good when it came";
+                Provenance::Unproven(what.to_owned())
+            }
+            Err(Refused::Unreachable) => Provenance::Unproven(
+                "the keys of its issuer cannot be had at the moment: look again".to_owned(),
+            ),
         })
     }
 }

@@ -7,3 +7,5 @@ mod jwt;
 mod oidc;
 mod pki;
 mod users;
+
+pub use issuer::Issuer;

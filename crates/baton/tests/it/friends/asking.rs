@@ -124,3 +124,17 @@ async fn no_web_page_asks() {
     }
     node.finish().await;
 }
+
+/// All intake is all intake.
+#[tokio::test]
+async fn a_frozen_node_takes_no_requests() {
+    let node = node(|_| {}).await;
+    let body = wish("https://x.example/card.json");
+    let waiting = ask(&node, &body).await;
+    node.operator("POST", "/api/v1/node/freeze", None).await.ok();
+    post(&node, "192.0.2.2", &body).await.refused(Kind::Unavailable);
+    assert_eq!(waiting.state(&node).await["state"], "pending");
+    node.operator("POST", "/api/v1/node/unfreeze", None).await.ok();
+    ask(&node, &body).await;
+    node.finish().await;
+}

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Asked, Document, Home, ask, node, wish};
+use crate::authentication::Issuer;
 use crate::harness::{TestNode, logs};
 use crate::script;
 
@@ -171,20 +172,54 @@ async fn a_card_inside_is_not_fetched() {
     node.finish().await;
 }
 
-/// What a stranger sends along as a proof is sealed, said to prove nothing where no issuer is trusted, and gone afterwards.
+/// An ID token says who asks, where an issuer that the operator trusts made it for this node.
 #[tokio::test]
-async fn an_id_token_is_nobodys_word_yet() {
+async fn an_id_token_says_who_asks() {
+    let issuer = Issuer::start().await;
+    let node = node(|settings| issuer.trusted(settings, Vec::new())).await;
+    let home = Home::open().await;
+    for (change, value, proven) in [
+        ("sub", json!("ada"), true),
+        ("exp", json!(1_000), false),
+        ("aud", json!("https://elsewhere.example"), false),
+        ("iss", json!("https://elsewhere.example"), false),
+    ] {
+        let mut claims = issuer.claims(node.clock.now().as_millis() / 1_000, "ada");
+        claims[change] = value;
+        let token = issuer.sign("ed", &claims);
+        let mut body = wish(&home.card());
+        body["idToken"] = json!(token);
+        let asked = ask(&node, &body).await;
+        assert_eq!(asked.shown(&node).await["hasIdToken"], true);
+        // It was good when it came, whenever it is looked at.
+        node.clock.advance(std::time::Duration::from_hours(1));
+        let found = look(&node, &asked).await["idToken"].take();
+        assert_eq!(found["proven"], proven, "{claims}: {found}");
+        if proven {
+            assert_eq!((&found["issuer"], &found["subject"]), (&json!(issuer.url()), &json!("ada")));
+        }
+        asked.operate(&node, "deny", None).await.ok();
+        let shown = asked.shown(&node).await;
+        assert_eq!(
+            (&shown["hasIdToken"], &shown["look"]["idToken"]["proven"]),
+            (&json!(false), &json!(proven))
+        );
+    }
+    node.finish().await;
+}
+
+/// What a stranger sends along as a proof is sealed, and gone with the decision.
+#[tokio::test]
+async fn an_id_token_is_kept_as_a_secret() {
     let node = node(|_| {}).await;
     let home = Home::open().await;
     let token = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl";
     let mut body = wish(&home.card());
     body["idToken"] = token.into();
     let asked = ask(&node, &body).await;
-    let shown = asked.shown(&node).await;
-    assert_eq!(shown["hasIdToken"], true);
     let found = look(&node, &asked).await;
     assert_eq!(found["idToken"]["proven"], false);
-    let file = std::fs::read(node.folder().join("data/baton.db-wal")).unwrap_or_default();
+    let file = std::fs::read(node.folder().join("data/baton.db-wal")).unwrap();
     assert!(!file.windows(token.len()).any(|part| part == token.as_bytes()), "sealed at rest");
     asked.operate(&node, "deny", None).await.ok();
     assert_eq!(asked.shown(&node).await["hasIdToken"], false);
