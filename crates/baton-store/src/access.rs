@@ -101,6 +101,8 @@ pub struct Grant {
     pub state: GrantState,
     /// Oldest first.
     pub credentials: Vec<Credential>,
+    /// What was handed out for a while in return for one of them; oldest first.
+    pub access_tokens: Vec<AccessToken>,
     pub created_at: Timestamp,
     /// Who made it, by name.
     pub created_by: String,
@@ -155,6 +157,12 @@ impl Grant {
         }
     }
 
+    /// Whether one of its tokens has this SHA-256 and is not over.
+    fn has_credential(&self, digest: &[u8; 32], now: Timestamp) -> bool {
+        let good = |credential: &Credential| credential.expires_at.is_none_or(|at| at > now);
+        self.credentials.iter().any(|credential| credential.digest == *digest && good(credential))
+    }
+
     /// Whether the holder may call.
     pub fn admits(&self, now: Timestamp) -> Result<(), Barred> {
         match self.state_at(now) {
@@ -183,7 +191,25 @@ pub struct Opened {
     pub grant: Arc<Grant>,
     /// From then on it is refused, where nothing ends it before.
     pub until: Option<Timestamp>,
+    /// What of the grant it may be used for; none where it is all.
+    pub verbs: Option<Arc<[Verb]>>,
 }
+
+/// A token that its holder got in return for a credential, without the token: good for a while, and for no more than that
+/// credential.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessToken {
+    /// SHA-256 of the token.
+    pub digest: [u8; 32],
+    /// What of the grant it may be used for; none where it is all.
+    pub verbs: Option<Arc<[Verb]>>,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+/// Access tokens of one grant that are good at the same time. Past it the one that would end first ends at once: whoever
+/// forgets its tokens does not shut itself out, and nobody fills a disk.
+const ACCESS_TOKENS: usize = 100;
 
 /// Why a grant does not let its holder do something now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -293,6 +319,15 @@ pub enum GrantChange {
         credential: NewCredential,
         until: Timestamp,
     },
+    /// One more access token, in place of those whose time is over. Not where the grant takes no calls, nor where the
+    /// credential that it is for is over: a rotation may have come in between.
+    Issue {
+        token: AccessToken,
+        /// The credential's digest.
+        secret: [u8; 32],
+    },
+    /// Access tokens whose time is over go.
+    Tidy,
     Revoke,
     /// Where its time is over: the same end as by [`GrantChange::Revoke`].
     Expire,
@@ -305,6 +340,8 @@ impl GrantChange {
             Self::Pause => "grant.pause",
             Self::Resume => "grant.resume",
             Self::Rotate { .. } => "grant.rotate",
+            Self::Issue { .. } => "grant.issue",
+            Self::Tidy => "grant.tidy",
             Self::Revoke => "grant.revoke",
             Self::Expire => "grant.expire",
         }
@@ -319,7 +356,13 @@ impl GrantChange {
             Self::Revoke => next.state = GrantState::Revoked { at: now },
             Self::Expire if stored.is_over() || !state.is_over() => return Ok(None),
             Self::Expire => next.state = state,
-            Self::Pause | Self::Resume | Self::Rotate { .. } if state.is_over() => return Err(Barred::Over),
+            Self::Tidy => {
+                next.access_tokens.retain(|token| token.expires_at > now);
+                return Ok((next.access_tokens.len() < grant.access_tokens.len()).then_some(next));
+            }
+            Self::Pause | Self::Resume | Self::Rotate { .. } | Self::Issue { .. } if state.is_over() => {
+                return Err(Barred::Over);
+            }
             Self::Pause if matches!(state, GrantState::Paused { .. }) => return Ok(None),
             Self::Pause => next.state = GrantState::Paused { at: now },
             Self::Resume if state == GrantState::Active => return Ok(None),
@@ -327,10 +370,24 @@ impl GrantChange {
             Self::Rotate { credential, until } => {
                 end_credentials(&mut next.credentials, *until);
                 next.credentials.push(credential.made(now));
+                // Whoever rotates may not know who has them.
+                next.access_tokens.clear();
+            }
+            Self::Issue { .. } if matches!(state, GrantState::Paused { .. }) => return Err(Barred::Paused),
+            Self::Issue { secret, .. } if !grant.has_credential(secret, now) => return Err(Barred::Over),
+            Self::Issue { token, .. } => {
+                next.access_tokens.retain(|token| token.expires_at > now);
+                while next.access_tokens.len() >= ACCESS_TOKENS {
+                    let ends = |at: &usize| (next.access_tokens[*at].expires_at, *at);
+                    let first = (0..next.access_tokens.len()).min_by_key(ends);
+                    next.access_tokens.remove(first.unwrap_or(0));
+                }
+                next.access_tokens.push(token.clone());
             }
         }
         if next.state.is_over() {
             end_credentials(&mut next.credentials, now);
+            next.access_tokens.clear();
         }
         Ok(Some(next))
     }
@@ -369,6 +426,9 @@ pub trait Access: Send + Sync + 'static {
     /// The grants of this name that are not over: the one with this id, else those with this label; they may be paused.
     /// Where it is one, that it was used is remembered.
     async fn find_grants_named(&self, name: &str, now: Timestamp) -> Result<Vec<Arc<Grant>>, Error>;
+
+    /// Deletes access tokens whose time is over; answers of how many grants.
+    async fn tidy_access_tokens(&self, now: Timestamp) -> Result<usize, Error>;
 
     /// Grants whose time is over and of which nobody has said so yet.
     async fn expired_grants(&self, now: Timestamp) -> Result<Vec<Arc<str>>, Error>;

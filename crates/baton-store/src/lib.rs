@@ -16,7 +16,7 @@ pub mod sqlite;
 mod tasks;
 
 pub use access::{
-    Access, Barred, Credential, Grant, GrantChange, GrantLimits, GrantRecord, GrantState, LOCAL,
+    Access, AccessToken, Barred, Credential, Grant, GrantChange, GrantLimits, GrantRecord, GrantState, LOCAL,
     NewCredential, NewGrant, Opened, Per, Rate, Usage, Verb,
 };
 pub use audit::{Actor, Audit, AuditQuery, AuditReport, AuditRow, Broken, NewAudit, Walk, chained};

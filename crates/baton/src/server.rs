@@ -30,7 +30,7 @@ use crate::service::Service;
 use crate::service::agents::Agents;
 use crate::service::control::Controls;
 use crate::service::hub::Hub;
-use crate::service::manifest::{Environment, Site};
+use crate::service::manifest::{Environment, Site, Trusted, Ways};
 use crate::worker::dispatcher::{Dispatcher, LaneSettings};
 use crate::worker::webhook::Sender;
 use crate::worker::{clerk, issuers, peers, pruner, reaper};
@@ -202,11 +202,26 @@ fn site(settings: &Settings, urls: &[String]) -> Site {
     Site {
         base: base.unwrap_or_else(|| "http://localhost".to_owned()),
         dev: settings.node.dev,
+        ways: ways(settings),
         served: a2a::SERVED.to_vec(),
         environment: Environment {
             node: machine.nodename().to_string_lossy().into_owned(),
             os: std::env::consts::OS.to_owned(),
         },
+    }
+}
+
+/// By what callers are known at the listeners that there are.
+fn ways(settings: &Settings) -> Ways {
+    let auth = &settings.auth;
+    let tls = settings.node.listen.iter().any(|listen| matches!(listen, Listen::Https { .. }));
+    let trusted =
+        |issuer: &settings::Issuer| Trusted { url: issuer.url.clone(), discovery: issuer.discovery() };
+    Ways {
+        tokens: auth.tokens,
+        client_credentials: auth.client_credentials.then_some(auth.access_token_lifetime),
+        issuers: auth.issuers.iter().map(trusted).collect(),
+        certificates: tls && !auth.certificates.is_empty(),
     }
 }
 

@@ -12,7 +12,8 @@ use super::rows::{self, json as read_json, optional_time, text, time, to_json};
 use super::writer::Write;
 use super::{Sqlite, audit};
 use crate::{
-    Access, Actor, Credential, Error, Grant, GrantChange, GrantRecord, GrantState, NewGrant, Opened, Usage,
+    Access, AccessToken, Actor, Credential, Error, Grant, GrantChange, GrantRecord, GrantState, NewGrant,
+    Opened, Usage, Verb,
 };
 
 const LIST_GRANTS: &str = r#"-- store.list_grants
@@ -34,6 +35,15 @@ UPDATE "grant" SET state = ?2, state_at = CASE WHEN state = ?2 THEN state_at ELS
 const PUT_CREDENTIAL: &str = "-- store.put_credential
 INSERT INTO credential (digest, grant_id, hint, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE grant_id = excluded.grant_id";
+
+const LIST_ACCESS_TOKENS: &str = "-- store.list_access_tokens
+SELECT digest, grant_id, verbs, created_at, expires_at FROM access_token ORDER BY created_at, digest";
+
+const INSERT_ACCESS_TOKEN: &str = "-- store.insert_access_token
+INSERT INTO access_token (digest, grant_id, verbs, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+const DELETE_ACCESS_TOKEN: &str = "-- store.delete_access_token
+DELETE FROM access_token WHERE digest = ?1";
 
 /// What was owed to its webhooks is owed no more; a try under way settles nothing.
 pub(super) const END_PUSH_CONFIGS: &str = "-- store.end_push_configs
@@ -69,6 +79,20 @@ pub fn load(db: &Connection) -> Result<Vec<Stored>, Error> {
             });
         }
     }
+    let mut statement = db.prepare(LIST_ACCESS_TOKENS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let owner = text(row, 1)?;
+        if let Some(stored) = grants.iter_mut().find(|stored| *stored.grant.id == *owner) {
+            let verbs: Option<Vec<Verb>> = rows::optional_json(row, 2)?;
+            stored.grant.access_tokens.push(AccessToken {
+                digest: row.get(0)?,
+                verbs: verbs.map(Arc::from),
+                created_at: time(row, 3)?,
+                expires_at: time(row, 4)?,
+            });
+        }
+    }
     Ok(grants)
 }
 
@@ -90,6 +114,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
         expires_at: optional_time(row, 5)?,
         state,
         credentials: Vec::new(),
+        access_tokens: Vec::new(),
         created_at: time(row, 8)?,
         created_by: row.get(9)?,
         changed_at: time(row, 10)?,
@@ -122,6 +147,7 @@ pub fn create(db: &Connection, new: &NewGrant) -> Result<Grant, Error> {
         expires_at: *expires_at,
         state: GrantState::Active,
         credentials: credential.into_iter().collect(),
+        access_tokens: Vec::new(),
         created_at: *now,
         created_by: by.name.clone(),
         changed_at: *now,
@@ -143,6 +169,10 @@ pub fn change(
 ) -> Result<Option<Grant>, Error> {
     let (actor, now) = by;
     let Some(mut grant) = change.apply(before, now)? else { return Ok(None) };
+    put_access_tokens(db, before, &grant)?;
+    if matches!(change, GrantChange::Issue { .. } | GrantChange::Tidy) {
+        return Ok(Some(grant));
+    }
     grant.changed_at = now;
     grant.changed_by.clone_from(&actor.name);
     let since = match grant.state {
@@ -162,7 +192,12 @@ pub fn change(
     }
     let detail = match change {
         GrantChange::Rotate { until, .. } => json!({"overlapUntil": until}).to_string(),
-        GrantChange::Pause | GrantChange::Resume | GrantChange::Revoke | GrantChange::Expire => String::new(),
+        GrantChange::Pause
+        | GrantChange::Resume
+        | GrantChange::Issue { .. }
+        | GrantChange::Tidy
+        | GrantChange::Revoke
+        | GrantChange::Expire => String::new(),
     };
     audit::note(db, by, (change.action(), &grant.id), detail)?;
     Ok(Some(grant))
@@ -179,6 +214,23 @@ pub fn put_credentials(db: &Connection, grant: &Grant) -> Result<(), Error> {
             created_at.as_millis(),
             expires_at.map(Timestamp::as_millis)
         ])?;
+    }
+    Ok(())
+}
+
+/// Writes those that came, and deletes those that went.
+fn put_access_tokens(db: &Connection, before: &Grant, after: &Grant) -> Result<(), Error> {
+    let is_in = |grant: &Grant, token: &AccessToken| {
+        grant.access_tokens.iter().any(|other| other.digest == token.digest)
+    };
+    for gone in before.access_tokens.iter().filter(|token| !is_in(after, token)) {
+        db.prepare_cached(DELETE_ACCESS_TOKEN)?.execute([&gone.digest[..]])?;
+    }
+    for new in after.access_tokens.iter().filter(|token| !is_in(before, token)) {
+        let AccessToken { digest, verbs, created_at, expires_at } = new;
+        let verbs = verbs.as_ref().map(|verbs| to_json(&verbs.to_vec()));
+        let (from, until) = (created_at.as_millis(), expires_at.as_millis());
+        db.prepare_cached(INSERT_ACCESS_TOKEN)?.execute(params![digest, &*after.id, verbs, from, until])?;
     }
     Ok(())
 }
@@ -227,6 +279,14 @@ impl Access for Sqlite {
 
     async fn find_grants_named(&self, name: &str, now: Timestamp) -> Result<Vec<Arc<Grant>>, Error> {
         Ok(self.inner.grants.find_named(name, now))
+    }
+
+    async fn tidy_access_tokens(&self, now: Timestamp) -> Result<usize, Error> {
+        let stale = self.inner.grants.with_stale_tokens(now);
+        for id in &stale {
+            self.change_grant(id, GrantChange::Tidy, &Actor::node(), now).await?;
+        }
+        Ok(stale.len())
     }
 
     async fn expired_grants(&self, now: Timestamp) -> Result<Vec<Arc<str>>, Error> {

@@ -9,7 +9,7 @@ use baton_core::time::Timestamp;
 use rusqlite::Connection;
 
 use super::access;
-use crate::{Barred, Error, Grant, GrantLimits, GrantRecord, GrantState, LOCAL, Opened, Usage};
+use crate::{Barred, Error, Grant, GrantLimits, GrantRecord, GrantState, LOCAL, Opened, Usage, Verb};
 
 /// A time at which nothing was used.
 const NEVER: i64 = i64::MIN;
@@ -57,6 +57,7 @@ impl Used {
 struct Key {
     grant: Arc<Grant>,
     until: Option<Timestamp>,
+    verbs: Option<Arc<[Verb]>>,
     used: Arc<Used>,
 }
 
@@ -110,10 +111,15 @@ impl Grants {
         let grant = &entry.grant;
         known.by_digest.retain(|_, key| key.grant.id != grant.id);
         if !grant.state.is_over() {
+            let key = |until, verbs| {
+                let until = [until, grant.expires_at].into_iter().flatten().min();
+                Key { grant: Arc::clone(grant), until, verbs, used: Arc::clone(&entry.used) }
+            };
             for credential in &grant.credentials {
-                let until = [credential.expires_at, grant.expires_at].into_iter().flatten().min();
-                let key = Key { grant: Arc::clone(grant), until, used: Arc::clone(&entry.used) };
-                known.by_digest.insert(credential.digest, key);
+                known.by_digest.insert(credential.digest, key(credential.expires_at, None));
+            }
+            for token in &grant.access_tokens {
+                known.by_digest.insert(token.digest, key(Some(token.expires_at), token.verbs.clone()));
             }
         }
         let counts = usize::from(grant.limits.counts_tasks());
@@ -152,7 +158,7 @@ impl Grants {
             return None;
         }
         key.used.note(&key.grant, now);
-        Some(Opened { grant: Arc::clone(&key.grant), until: key.until })
+        Some(Opened { grant: Arc::clone(&key.grant), until: key.until, verbs: key.verbs.clone() })
     }
 
     /// The grants of a name, by id or else by label; that the only one was used is kept.
@@ -194,6 +200,14 @@ impl Grants {
         let mut grants: Vec<_> = self.known().by_id.values().map(Entry::record).collect();
         grants.sort_by(|a, b| (b.grant.created_at, &b.grant.id).cmp(&(a.grant.created_at, &a.grant.id)));
         grants
+    }
+
+    /// Grants that have access tokens whose time is over.
+    pub fn with_stale_tokens(&self, now: Timestamp) -> Vec<Arc<str>> {
+        let known = self.known();
+        let grants = known.by_id.values().map(|entry| &entry.grant);
+        let stale = grants.filter(|grant| grant.access_tokens.iter().any(|token| token.expires_at <= now));
+        stale.map(|grant| Arc::clone(&grant.id)).collect()
     }
 
     /// Grants that time ended, and of which nobody has said so.

@@ -144,7 +144,7 @@ pub fn borrowed_json<'r, T: Deserialize<'r>>(row: &'r Row<'_>, at: usize) -> rus
         .map_err(|why| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(why)))
 }
 
-fn optional_json<T: for<'de> Deserialize<'de>>(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<T>> {
+pub fn optional_json<T: for<'de> Deserialize<'de>>(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<T>> {
     if row.get_ref(at)?.data_type() == Type::Null { Ok(None) } else { json(row, at).map(Some) }
 }
 

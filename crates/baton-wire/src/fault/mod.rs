@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use baton_core::model::Violation;
 use http::StatusCode;
-use http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER};
+use http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 
 pub(crate) use encode::RpcError;
 pub use kind::{GrpcCode, Kind, Row};
@@ -30,6 +30,8 @@ pub struct Fault {
     pub retry_after: Option<Duration>,
     /// The methods that the path has, with [`Kind::MethodNotAllowed`].
     pub allow: Option<&'static str>,
+    /// How credentials are to be brought, where that is more than the kind says (`WWW-Authenticate`).
+    pub challenge: Option<Box<HeaderValue>>,
 }
 
 impl Fault {
@@ -41,6 +43,7 @@ impl Fault {
             metadata: Vec::new(),
             retry_after: None,
             allow: None,
+            challenge: None,
         }
     }
 
@@ -81,6 +84,20 @@ impl Fault {
         self
     }
 
+    #[must_use]
+    pub fn with_challenge(mut self, challenge: &str) -> Self {
+        self.challenge = HeaderValue::from_str(challenge).ok().map(Box::new);
+        self
+    }
+
+    /// How credentials are to be brought: whoever is refused for want of them is always told (RFC 9110 §15.5.2).
+    pub fn challenge(&self) -> Option<HeaderValue> {
+        match &self.challenge {
+            Some(challenge) => Some(HeaderValue::clone(challenge)),
+            None => (self.kind == Kind::Unauthenticated).then_some(CHALLENGE),
+        }
+    }
+
     /// The public text.
     pub fn message(&self) -> Cow<'_, str> {
         let text = self.kind.row().text;
@@ -106,11 +123,12 @@ impl Fault {
         self.kind.jsonrpc_http_status()
     }
 
-    /// The headers that belong to the answer, whatever its binding: `Allow`, `Retry-After`.
+    /// The headers that belong to the answer, whatever its binding: `Allow`, `Retry-After`, `WWW-Authenticate`.
     pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let allow = self.allow.map(|methods| (ALLOW, HeaderValue::from_static(methods)));
         let retry = self.retry_after.map(|wait| (RETRY_AFTER, HeaderValue::from(whole_seconds(wait))));
-        allow.into_iter().chain(retry)
+        let challenge = self.challenge().map(|challenge| (WWW_AUTHENTICATE, challenge));
+        allow.into_iter().chain(retry).chain(challenge)
     }
 }
 
@@ -138,6 +156,9 @@ impl std::error::Error for Fault {}
 pub(crate) fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
+
+/// How credentials are brought to every node.
+const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"baton\"");
 
 /// Bytes of a caller's text that a fault repeats at most.
 const ECHO_BYTES: usize = 256;

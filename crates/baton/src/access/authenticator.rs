@@ -65,16 +65,21 @@ impl Authenticator {
 
     /// The holder of a token.
     async fn token(&self, token: &[u8]) -> Result<Caller, Error> {
-        if !Token::is_like(token) {
+        let taken = if Token::is_like(token) {
+            self.rules.tokens
+        } else if Token::is_like_access(token) {
+            self.rules.client_credentials
+        } else {
             return Box::pin(self.jwt(token)).await;
-        }
-        if !self.rules.tokens {
+        };
+        if !taken {
             return Err(Error::Unauthenticated);
         }
         let digest = Token::digest_of(token);
         let found = Access::find_credential(&*self.store, &digest, self.clock.now()).await?;
-        let grant = found.ok_or(Error::Unauthenticated)?.grant;
-        Ok(Caller::holder(grant, Arc::clone(&self.nobody), Proof::Token(digest)))
+        let opened = found.ok_or(Error::Unauthenticated)?;
+        let holder = Caller::holder(opened.grant, Arc::clone(&self.nobody), Proof::Token(digest));
+        Ok(holder.limited_to(opened.verbs))
     }
 
     /// The holder of a token that somebody else made.

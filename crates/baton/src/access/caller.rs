@@ -16,6 +16,8 @@ pub struct Caller {
     /// What it is known by, as far as that can end before its grant does.
     pub proof: Proof,
     rights: Rights,
+    /// What of its rights it was let in for; none where it is all.
+    verbs: Option<Arc<[Verb]>>,
 }
 
 /// What a caller is known by.
@@ -40,20 +42,28 @@ impl Caller {
     /// The built-in grant of dev mode.
     pub fn local() -> Self {
         let owner = Owner::new(LOCAL, "");
-        Self { owner, origin: Origin::Unix, proof: Proof::Lasting, rights: Rights::Local }
+        Self { owner, origin: Origin::Unix, proof: Proof::Lasting, rights: Rights::Local, verbs: None }
     }
 
     /// A holder of a grant. `subject` tells the users of one grant apart, as those of one issuer or certificate rule; it
     /// is empty where all of them are one, as with a token.
     pub fn holder(grant: Arc<Grant>, subject: Arc<str>, proof: Proof) -> Self {
         let owner = Owner { grant: Arc::clone(&grant.id), subject };
-        Self { owner, origin: Origin::Unix, proof, rights: Rights::Grant(grant) }
+        Self { owner, origin: Origin::Unix, proof, rights: Rights::Grant(grant), verbs: None }
+    }
+
+    /// The same with no more than these verbs, where they are given.
+    #[must_use]
+    pub fn limited_to(self, verbs: Option<Arc<[Verb]>>) -> Self {
+        Self { verbs, ..self }
     }
 
     pub fn allows(&self, verb: Verb) -> bool {
         match &self.rights {
             Rights::Local => true,
-            Rights::Grant(grant) => grant.verbs.contains(&verb),
+            Rights::Grant(grant) => {
+                grant.verbs.contains(&verb) && self.verbs.as_ref().is_none_or(|verbs| verbs.contains(&verb))
+            }
         }
     }
 

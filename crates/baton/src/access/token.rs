@@ -1,4 +1,5 @@
-//! Bearer tokens: `bt_` and 32 random bytes. What is stored is their SHA-256.
+//! Bearer tokens: a prefix and 32 random bytes, `bt_` for those of grants, `ba_` for those that are handed out for a while
+//! in return. What is stored is their SHA-256.
 
 use std::fmt;
 
@@ -9,6 +10,7 @@ use ring::digest::{SHA256, digest};
 use crate::clock::random_bytes;
 
 const PREFIX: &str = "bt_";
+const ACCESS_PREFIX: &str = "ba_";
 
 /// Characters of a token: the prefix, and 32 bytes in base64.
 const LENGTH: usize = PREFIX.len() + 43;
@@ -25,9 +27,19 @@ impl Token {
         Self(format!("{PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(random_bytes())))
     }
 
+    /// One that is good for a while.
+    pub fn random_access() -> Self {
+        Self(format!("{ACCESS_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(random_bytes())))
+    }
+
     /// Whether a text can be a token; whether it is one, only its digest says.
     pub fn is_like(text: &[u8]) -> bool {
         text.len() == LENGTH && text.starts_with(PREFIX.as_bytes())
+    }
+
+    /// The same for one that is good for a while.
+    pub fn is_like_access(text: &[u8]) -> bool {
+        text.len() == LENGTH && text.starts_with(ACCESS_PREFIX.as_bytes())
     }
 
     pub fn digest(&self) -> [u8; 32] {
@@ -70,6 +82,11 @@ mod tests {
         assert_eq!(a.digest(), Token::digest_of(a.reveal().as_bytes()));
         assert_ne!(a.digest(), b.digest());
         assert_eq!(a.reveal().len(), 3 + 43);
+        let access = Token::random_access();
+        assert!(
+            Token::is_like_access(access.reveal().as_bytes()) && !Token::is_like(access.reveal().as_bytes())
+        );
+        assert!(!Token::is_like_access(a.reveal().as_bytes()));
         assert_eq!(format!("{a:?}"), "[redacted]");
     }
 

@@ -4,18 +4,16 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
+use baton_store::Verb;
 use baton_wire::fault::{Fault, Kind};
 use baton_wire::jsonrpc::{self, Id};
-use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use tracing::error;
 
 use super::media::Media;
 use crate::access::Foreign;
 use crate::service::Error;
-
-/// How credentials are to be brought.
-pub const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"baton\"");
 
 /// When a caller may come again while the node is stopping.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -49,8 +47,14 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
             .with_message("The issuer of the token cannot be reached to check it; try again soon")
             .with_retry_after(RETRY_AFTER),
         Error::Unauthenticated => Fault::new(Kind::Unauthenticated),
+        Error::Challenged(challenge) => Fault::new(Kind::Unauthenticated).with_challenge(&challenge),
         Error::Forbidden(what) => {
-            Fault::new(Kind::PermissionDenied).with_message(format!("The grant does not allow this: {what}"))
+            let fault = Fault::new(Kind::PermissionDenied)
+                .with_message(format!("The grant does not allow this: {what}"));
+            match Verb::parse(what) {
+                Some(verb) => fault.with_challenge(&insufficient(verb)),
+                None => fault,
+            }
         }
         Error::ContentType(text) => Fault::new(Kind::ContentTypeNotSupported).with_message(sentence(&text)),
         Error::NoExtendedCard => Fault::new(Kind::ExtendedAgentCardNotConfigured),
@@ -73,6 +77,11 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
             Fault::new(Kind::Internal)
         }
     }
+}
+
+/// A verb is a scope (RFC 6750 §3.1).
+fn insufficient(verb: Verb) -> String {
+    format!("Bearer realm=\"baton\", error=\"insufficient_scope\", scope=\"{}\"", verb.as_str())
 }
 
 impl From<Foreign> for Error {
@@ -111,8 +120,5 @@ fn respond(fault: &Fault, status: StatusCode, body: Body, media: HeaderValue) ->
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, media);
     response.headers_mut().extend(fault.headers());
-    if fault.kind == Kind::Unauthenticated {
-        response.headers_mut().insert(WWW_AUTHENTICATE, CHALLENGE);
-    }
     response
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
 use baton_core::ident::AgentName;
-use baton_store::{Actor, Barred};
+use baton_store::{Actor, Barred, Grant};
+use http::header::AUTHORIZATION;
 use http::request::Parts;
-use http::{Extensions, HeaderMap, Request, Uri};
+use http::{Extensions, HeaderMap, HeaderValue, Request, Uri};
 
 use crate::access::{
     ANONYMOUS, Addresses, Authenticator, Caller, DevGuard, GrantRates, Origin, Peer, Proxies, Refusal,
@@ -15,6 +16,7 @@ use crate::access::{
 };
 use crate::clock::Clock;
 use crate::net::PeerInfo;
+use crate::service::manifest::Site;
 use crate::service::{Error, Scope, Service};
 
 /// Who comes from nowhere is a stranger.
@@ -28,6 +30,7 @@ pub struct Gate {
     proxies: Proxies,
     rates: Arc<Rates>,
     refusals: Arc<Refusals>,
+    site: Arc<Site>,
     clock: Clock,
 }
 
@@ -36,6 +39,8 @@ pub struct Gate {
 struct Rates {
     addresses: Addresses,
     failures: Addresses,
+    /// Requests for access tokens: each that is given is a commit.
+    exchanges: Addresses,
     grants: GrantRates,
 }
 
@@ -45,10 +50,12 @@ impl Gate {
         let rates = Rates {
             addresses: Addresses::new(limits.rate_per_address, clock.clone()),
             failures: Addresses::new(limits.failures_per_address, clock.clone()),
+            exchanges: Addresses::new(limits.failures_per_address, clock.clone()),
             grants: GrantRates::new(clock.clone()),
         };
         let refusals = Arc::clone(&service.refusals);
-        Self { authenticator, guard, proxies, rates: Arc::new(rates), refusals, clock }
+        let site = Arc::clone(&service.site);
+        Self { authenticator, guard, proxies, rates: Arc::new(rates), refusals, site, clock }
     }
 
     /// Counts a request by its address, before anything else of it is looked at. This machine is not counted: it is the
@@ -133,11 +140,31 @@ impl Gate {
         self.refused(peer, request, ("friend.open", "the secret opens no friend request"), why)
     }
 
+    /// Counts one request for an access token, before anything else of it is looked at.
+    pub fn admit_client(&self, request: &Parts) -> Result<(), Error> {
+        match self.origin(peer(&request.extensions), &request.headers) {
+            Origin::Address(address) => Ok(self.rates.exchanges.count(address)?),
+            Origin::Socket | Origin::Unix => Ok(()),
+        }
+    }
+
+    /// What a client hears whose credentials are refused: the same as all others, who keeps trying waits.
+    pub fn refuse_client(&self, request: &Parts) -> Error {
+        let peer = peer(&request.extensions);
+        self.refused(peer, request, ("oauth.token", "no valid client credentials"), Error::Unauthenticated)
+    }
+
+    /// Counts one request of a grant.
+    pub fn count(&self, grant: &Grant) -> Result<(), Error> {
+        Ok(self.rates.grants.count(grant)?)
+    }
+
     /// What somebody hears whose credentials are refused. Who keeps trying is told to wait, and no more.
     fn failed(&self, peer: Peer, request: &Parts, why: Error) -> Error {
         if !matches!(why, Error::Unauthenticated) {
             return why;
         }
+        let why = Error::Challenged(self.challenge(request));
         self.refused(peer, request, ("access.authenticate", "no valid credentials"), why)
     }
 
@@ -148,6 +175,19 @@ impl Gate {
             Origin::Address(address) => self.rates.failures.count(address).map_or_else(Error::from, |()| why),
             Origin::Socket | Origin::Unix => why,
         }
+    }
+
+    /// How credentials are to be brought (RFC 6750 §3, RFC 9728 §5.1): to whom brought none, nothing is said of an error.
+    fn challenge(&self, request: &Parts) -> String {
+        let sent = request.headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+        let bearer =
+            sent.and_then(|sent| sent.get(..7)).is_some_and(|start| start.eq_ignore_ascii_case(b"bearer "));
+        let error = if bearer { "error=\"invalid_token\", " } else { "" };
+        let agent = request.uri.path().strip_prefix("/a2a/").and_then(|rest| rest.split('/').next());
+        let agent = agent.and_then(|name| AgentName::parse(name).ok());
+        let below = agent.map(|agent| format!("/a2a/{agent}")).unwrap_or_default();
+        let metadata = self.site.resource_metadata(&below);
+        format!("Bearer realm=\"baton\", {error}resource_metadata=\"{metadata}\"")
     }
 
     /// A refusal of somebody who is nobody yet.

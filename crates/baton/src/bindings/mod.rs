@@ -10,6 +10,7 @@ mod gate;
 pub mod health;
 mod jwks;
 mod media;
+mod oauth;
 mod sse;
 mod stream;
 
@@ -59,6 +60,7 @@ impl Doors {
             .merge(friends::router())
             .merge(health::router())
             .merge(jwks::router())
+            .merge(oauth::router())
             .fallback(elsewhere)
             .method_not_allowed_fallback(not_allowed)
             .with_state(self)

@@ -1,6 +1,7 @@
 //! `[auth]`: by what callers are known, and whose grant is theirs.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -8,14 +9,23 @@ use toml::Spanned;
 use super::error::Problem;
 use super::issuers;
 use super::settings::{self, CertificateRule, NamePattern, UserRule};
+use super::value::Span;
 
 /// What the kernel says in place of a user or a group that has no number here.
 const UNKNOWN: u32 = 65_534;
+
+/// How long access tokens are good: an hour where nothing is said.
+const LIFETIME: Duration = Duration::from_hours(1);
+const LIFETIME_MIN: Duration = Duration::from_mins(1);
+/// What is good for longer is no better than the token that it was given for.
+const LIFETIME_MAX: Duration = Duration::from_hours(24);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Auth {
     tokens: Option<bool>,
+    client_credentials: Option<bool>,
+    access_token_lifetime: Option<Spanned<Span>>,
     client_ca: Option<Spanned<Vec<PathBuf>>>,
     certificates: Vec<Spanned<Certificate>>,
     unix: Vec<Spanned<Unix>>,
@@ -59,12 +69,23 @@ impl Auth {
         }?;
         Ok(settings::Auth {
             tokens: self.tokens.unwrap_or(true),
+            client_credentials: self.client_credentials.unwrap_or(true),
+            access_token_lifetime: self.access_token_lifetime.map_or(Ok(LIFETIME), lifetime)?,
             client_ca,
             certificates: self.certificates.into_iter().map(certificate).collect::<Result<_, _>>()?,
             users: self.unix.into_iter().map(user).collect::<Result<_, _>>()?,
             issuers: issuers::resolve(self.issuers)?,
         })
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_or hands over")]
+fn lifetime(said: Spanned<Span>) -> Result<Duration, Problem> {
+    let Span(span) = *said.get_ref();
+    if (LIFETIME_MIN..=LIFETIME_MAX).contains(&span) {
+        return Ok(span);
+    }
+    Err(Problem::at(said.span(), "`access_token_lifetime` is a duration from \"1m\" to \"24h\""))
 }
 
 fn certificate(rule: Spanned<Certificate>) -> Result<CertificateRule, Problem> {

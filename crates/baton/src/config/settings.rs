@@ -134,6 +134,10 @@ impl Network {
 pub struct Auth {
     /// The tokens of grants are taken.
     pub tokens: bool,
+    /// They can be turned into access tokens, and these are taken.
+    pub client_credentials: bool,
+    /// How long an access token is good.
+    pub access_token_lifetime: Duration,
     /// Whose certificates the TLS listeners take of clients, PEM files; they ask for none where there are none.
     pub client_ca: Vec<PathBuf>,
     /// The first that is about a certificate decides.
@@ -148,6 +152,8 @@ impl Default for Auth {
     fn default() -> Self {
         Self {
             tokens: true,
+            client_credentials: true,
+            access_token_lifetime: Duration::from_hours(1),
             client_ca: Vec::new(),
             certificates: Vec::new(),
             users: Vec::new(),

@@ -43,6 +43,9 @@ pub enum Error {
     TooManyFriends(Duration),
     #[error("no valid credentials")]
     Unauthenticated,
+    /// The same, with how credentials are to be brought here.
+    #[error("no valid credentials")]
+    Challenged(String),
     /// A token cannot be checked, since the keys of its issuer cannot be had. That is logged where it is tried.
     #[error("the issuer of the token is not reachable")]
     IssuerUnreachable,

@@ -1,13 +1,16 @@
 //! What an agent can do and where it is to be had: one manifest per agent, from its declaration and from what is really
 //! served. Every card is a projection of it.
 
+mod security;
+
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use baton_core::ident::AgentName;
 use baton_core::json::Object;
 use baton_core::model::{
     AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentProvider, AgentSkill,
-    HttpAuthSecurityScheme, SecurityRequirement, SecurityScheme, StringList,
+    SecurityRequirement, SecurityScheme,
 };
 use baton_store::Verb;
 use serde::{Deserialize, Serialize};
@@ -32,9 +35,31 @@ pub struct Site {
     pub base: String,
     /// Loopback needs no credentials.
     pub dev: bool,
+    /// By what callers are known.
+    pub ways: Ways,
     /// What is really served, in order of preference.
     pub served: Vec<Served>,
     pub environment: Environment,
+}
+
+/// By what callers are known at the listeners of a node.
+#[derive(Clone, Debug)]
+pub struct Ways {
+    /// Tokens of grants.
+    pub tokens: bool,
+    /// Access tokens in return for these, and how long they are good.
+    pub client_credentials: Option<Duration>,
+    pub issuers: Vec<Trusted>,
+    /// Client certificates.
+    pub certificates: bool,
+}
+
+/// An issuer of JWTs that are taken.
+#[derive(Clone, Debug)]
+pub struct Trusted {
+    pub url: String,
+    /// Where it says what it is.
+    pub discovery: String,
 }
 
 /// A binding in one version.
@@ -147,6 +172,22 @@ impl Site {
         format!("{}/friend-requests", self.base)
     }
 
+    /// The path of the base, without a trailing slash: nothing for most.
+    pub fn path(&self) -> &str {
+        let (_, rest) = self.base.split_once("://").unwrap_or_default();
+        rest.find('/').map_or("", |at| &rest[at..])
+    }
+
+    /// Where the metadata of what is protected at a path below the base is to be had (RFC 9728 §3.1).
+    pub fn resource_metadata(&self, below: &str) -> String {
+        let origin = self.base.strip_suffix(self.path()).unwrap_or(&self.base);
+        format!("{origin}/.well-known/oauth-protected-resource{}{below}", self.path())
+    }
+
+    pub fn token_endpoint(&self) -> String {
+        format!("{}/oauth/token", self.base)
+    }
+
     /// What can be had at the base: below a path there is no `host:port` that leads here.
     fn offered(&self, to_default: bool) -> impl Iterator<Item = &Served> {
         let (_, rest) = self.base.split_once("://").unwrap_or_default();
@@ -185,7 +226,8 @@ fn authority(url: &str) -> String {
 impl Manifest {
     /// `is_default` where requests that name no agent are this one's.
     pub fn of(agent: &Agent, site: &Site, is_default: bool) -> Self {
-        let (security_schemes, security_requirements) = if site.dev { Default::default() } else { bearer() };
+        let (security_schemes, security_requirements) =
+            if site.dev { Default::default() } else { security::of(site) };
         let more = agent.skills.iter().any(|skill| skill.to != Audience::Everyone);
         let extended_card = match (agent.extended_card, more) {
             (false, _) => ExtendedCard::Off,
@@ -308,16 +350,6 @@ fn extensions(agent: &Agent, site: &Site) -> Vec<AgentExtension> {
     }
     all.extend(agent.extensions.iter().cloned());
     all
-}
-
-/// A token in `Authorization: Bearer`. The verb that every caller needs stands where a scope stands, since a requirement
-/// without scopes is an empty member, which implementations drop or keep as they like, and signatures break on.
-fn bearer() -> (BTreeMap<String, SecurityScheme>, Vec<SecurityRequirement>) {
-    let scheme =
-        SecurityScheme::Http(HttpAuthSecurityScheme { scheme: "bearer".to_owned(), ..Default::default() });
-    let verbs = StringList { list: vec![Verb::Send.as_str().to_owned()] };
-    let requirement = SecurityRequirement { schemes: BTreeMap::from([("bearer".to_owned(), verbs)]) };
-    (BTreeMap::from([("bearer".to_owned(), scheme)]), vec![requirement])
 }
 
 impl Service {

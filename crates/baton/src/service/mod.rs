@@ -14,6 +14,7 @@ pub mod list;
 pub mod load;
 pub mod manifest;
 pub mod media;
+pub mod oauth;
 pub mod peers;
 pub mod push;
 pub mod send;

@@ -1,5 +1,5 @@
-//! Deletes the events of tasks that ended long ago, of which their snapshot is left, and friend requests that came to
-//! nothing; and ends those whose time is over.
+//! Deletes the events of tasks that ended long ago, of which their snapshot is left, friend requests that came to nothing,
+//! and access tokens that are over; and ends friend requests whose time is over.
 
 use std::time::Duration;
 
@@ -25,6 +25,9 @@ pub async fn run(service: Service, stop: CancellationToken) {
         }
         if let Err(why) = service.sweep_friends().await {
             warn!(error = %why, "could not end friend requests whose time is over");
+        }
+        if let Err(why) = service.store.tidy_access_tokens(service.now()).await {
+            warn!(error = %why, "could not delete access tokens that are over");
         }
         tokio::select! {
             () = tokio::time::sleep(EVERY) => {}

@@ -139,6 +139,17 @@ CREATE TABLE credential (
 ) WITHOUT ROWID;
 CREATE INDEX credential_of ON credential (grant_id);
 
+-- What was handed out for a while in return for a token: SHA-256 of it, and what of the grant's verbs it is for.
+CREATE TABLE access_token (
+    digest     BLOB    NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
+    grant_id   TEXT    NOT NULL REFERENCES "grant" (id),
+    -- NULL where it is for all of them.
+    verbs      TEXT,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL CHECK (expires_at > created_at)
+) WITHOUT ROWID;
+CREATE INDEX access_token_of ON access_token (grant_id);
+
 -- Where a task's updates are pushed. `cursor` is the truth of what is delivered: what the log holds after it is owed.
 CREATE TABLE push_config (
     task_id    BLOB    NOT NULL CHECK (length(task_id) = 16),

@@ -59,7 +59,8 @@ macro_rules! suite {
                 two_revocations_at_once, a_paused_grant_comes_back, a_rotation_overlaps, a_grant_expires,
                 open_tasks_are_counted, tasks_of_a_day_are_counted, a_quota_holds_in_parallel, uses_are_kept,
                 users_of_one_grant_do_not_meet;
-            credentials: a_name_is_an_id_or_else_a_label;
+            credentials: a_name_is_an_id_or_else_a_label, access_tokens_end_with_their_grant,
+                a_grant_has_a_hundred_access_tokens;
             friends: asked_and_read_back, bounded_by_address_and_in_all, what_was_found_is_kept,
                 a_friend_pins_its_card, approved_once, an_approval_races_a_denial, picked_up_until_used,
                 work_is_a_use, what_is_over_gives_nothing, ended_by_time;

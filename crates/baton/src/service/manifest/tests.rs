@@ -10,6 +10,12 @@ fn site(base: &str, dev: bool) -> Site {
     Site {
         base: base.to_owned(),
         dev,
+        ways: Ways {
+            tokens: true,
+            client_credentials: Some(Duration::from_hours(1)),
+            issuers: Vec::new(),
+            certificates: false,
+        },
         served: vec![
             served("JSONRPC", "1.0", Address::Agent),
             served("GRPC", "1.0", Address::Authority),
@@ -110,6 +116,47 @@ fn declared_extensions_stand_beside_the_nodes_own() {
     let uris: Vec<_> = card.capabilities.extensions.iter().map(|e| (e.uri.as_str(), e.required)).collect();
     assert_eq!(uris, [(IDEMPOTENT_SEND, false), (FRIEND_REQUEST, false), ("urn:x:y", true)]);
     assert!(card.security_schemes.is_empty(), "dev mode needs no credentials");
+}
+
+#[test]
+fn security_is_what_works() {
+    let schemes = |change: fn(&mut Ways)| {
+        let mut site = site("https://agents.example.com/base", false);
+        change(&mut site.ways);
+        let card = Manifest::of(&agent(), &site, true).card(Viewer::Anybody);
+        let required = card.security_requirements.iter().flat_map(|one| one.schemes.keys());
+        let required: std::collections::BTreeSet<_> = required.collect();
+        assert!(required.iter().copied().eq(card.security_schemes.keys()), "each alone is enough");
+        pretty(&card.security_schemes)
+    };
+    let every = schemes(|ways| {
+        ways.certificates = true;
+        ways.issuers = ["https://id.example.com", "https://other.example.com"]
+            .map(|url| Trusted {
+                url: url.to_owned(),
+                discovery: format!("{url}/.well-known/openid-configuration"),
+            })
+            .to_vec();
+    });
+    insta::assert_snapshot!("every_way", every);
+    let one = |change: fn(&mut Ways)| {
+        let text = schemes(change);
+        let schemes: serde_json::Value = serde_json::from_str(&text).unwrap();
+        schemes.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(one(|_| {}), ["bearer", "oauth2"]);
+    assert_eq!(one(|ways| ways.tokens = false), ["oauth2"]);
+    assert_eq!(one(|ways| ways.client_credentials = None), ["bearer"]);
+}
+
+#[test]
+fn metadata_is_before_the_path() {
+    for (base, expected) in [
+        ("https://h", "https://h/.well-known/oauth-protected-resource/a2a/x"),
+        ("https://h:1/base", "https://h:1/.well-known/oauth-protected-resource/base/a2a/x"),
+    ] {
+        assert_eq!(site(base, false).resource_metadata("/a2a/x"), expected);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod certificates;
 mod ending;
 mod issuer;
 mod jwt;
+mod oauth;
 mod oidc;
 mod pki;
 mod users;

@@ -167,7 +167,7 @@ async fn a_card_is_of_both_versions_or_of_one() {
     let scheme = &both["securitySchemes"]["bearer"];
     assert_eq!((&scheme["type"], &scheme["scheme"]), (&json!("http"), &json!("bearer")));
     assert_eq!(scheme["httpAuthSecurityScheme"]["scheme"], "bearer");
-    assert_eq!(both["security"], json!([{"bearer": ["send"]}]));
+    assert_eq!(both["security"], json!([{"bearer": ["send"]}, {"oauth2": ["send"]}]));
 
     let v1 = card(&node.anyone("new")).await.ok();
     for member in ["url", "protocolVersion", "preferredTransport", "additionalInterfaces", "security"] {

@@ -5,7 +5,7 @@ use baton_wire::fault::Kind;
 use baton_wire::operation::Operation;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, TestNode, User, message};
+use crate::harness::{Answer, Door, TestNode, User, message};
 
 /// Every operation that names a task, with everything a thief may know of it.
 fn attempts(task: &str, context: &str) -> Vec<(Operation, Value)> {
@@ -121,7 +121,14 @@ async fn who_has_no_credentials_is_told_how_to_bring_them() {
                 let params = json!({"id": "x", "taskId": "x", "message": message("x")});
                 let answer = user.call(operation, params).await;
                 answer.refused(Kind::Unauthenticated);
-                assert_eq!(answer.header("www-authenticate"), Some("Bearer realm=\"baton\""));
+                let challenge = answer.header("www-authenticate").unwrap();
+                let error = if user.is_bearer() { "error=\"invalid_token\", " } else { "" };
+                let below = if door == Door::Grpc { String::new() } else { format!("/a2a/{}", user.agent) };
+                let metadata = format!("{}/.well-known/oauth-protected-resource{below}", node.url());
+                assert_eq!(
+                    challenge,
+                    format!("Bearer realm=\"baton\", {error}resource_metadata=\"{metadata}\"")
+                );
             }
         }
         let lower = node.anyone("echo").with("authorization", &format!("bearer {}", holder.token()));

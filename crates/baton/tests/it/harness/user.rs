@@ -91,6 +91,13 @@ impl User {
         self.headers.iter().find(|(name, _)| name == "authorization").map_or("", |(_, value)| &value[7..])
     }
 
+    /// Whether it says `Authorization: Bearer …`.
+    pub fn is_bearer(&self) -> bool {
+        self.headers
+            .iter()
+            .any(|(name, value)| name == "authorization" && value.to_lowercase().starts_with("bearer "))
+    }
+
     fn url(&self, below: &str) -> String {
         format!("{}/a2a/{}{below}", self.base, self.agent)
     }

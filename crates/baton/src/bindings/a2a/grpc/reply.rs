@@ -18,7 +18,6 @@ use prost::Message as _;
 use tonic::{Code, Status};
 
 use crate::bindings::a2a::splice::{self, Form, Pieces, Spliced};
-use crate::bindings::fault::CHALLENGE;
 use crate::bindings::stream::{Next, Open};
 
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
@@ -30,9 +29,7 @@ pub fn refuse(fault: &Fault) -> Response {
     if fault.kind == Kind::EncodingNotSupported {
         headers.insert("grpc-accept-encoding", HeaderValue::from_static("identity"));
     }
-    if fault.kind == Kind::Unauthenticated {
-        headers.insert(WWW_AUTHENTICATE, CHALLENGE);
-    }
+    headers.extend(fault.challenge().map(|challenge| (WWW_AUTHENTICATE, challenge)));
     response
 }
 

@@ -1,0 +1,125 @@
+//! Access tokens: short-lived, in return for the token of a grant (RFC 6749 §4.4). Whoever is a client here is the holder
+//! of a grant: its id is the client's, its token the client's secret.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_store::{AccessToken, Actor, Barred, Error as StoreError, Grant, GrantChange, Verb};
+use tracing::debug;
+
+use super::{Error, Service};
+use crate::access::Token;
+
+/// What a client asks for.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    pub client: &'a str,
+    pub secret: &'a str,
+    /// Verbs, separated by spaces; none where it wants all that it may have.
+    pub scope: Option<&'a str>,
+}
+
+impl fmt::Debug for Asked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asked")
+            .field("client", &self.client)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What it gets.
+#[derive(Debug)]
+pub struct Issued {
+    pub token: Token,
+    pub lifetime: Duration,
+    pub verbs: Vec<Verb>,
+}
+
+/// Why it gets nothing.
+#[derive(Debug)]
+pub enum Refused {
+    /// There is no such client, or this is not its secret.
+    Client,
+    /// It asks for more than its grant has, or for nothing that there is.
+    Scope,
+    /// The operator paused its grant.
+    Paused,
+    Failed(Error),
+}
+
+impl Service {
+    /// The grant of a client, where it is one. Whether it takes calls now is asked with the token.
+    pub async fn load_client(&self, asked: Asked<'_>) -> Result<Client, Refused> {
+        let secret = asked.secret.as_bytes();
+        if !Token::is_like(secret) {
+            return Err(Refused::Client);
+        }
+        let digest = Token::digest_of(secret);
+        let found = self.store.find_credential(&digest, self.now()).await;
+        let opened = found.map_err(|why| Refused::Failed(why.into()))?;
+        match opened {
+            Some(opened) if *opened.grant.id == *asked.client => {
+                Ok(Client { grant: opened.grant, digest, until: opened.until })
+            }
+            Some(_) | None => Err(Refused::Client),
+        }
+    }
+
+    /// A new access token. It is good for `lifetime`, and no longer than what it was given for.
+    pub async fn issue(
+        &self,
+        client: &Client,
+        scope: Option<&str>,
+        lifetime: Duration,
+    ) -> Result<Issued, Refused> {
+        let (grant, now) = (&client.grant, self.now());
+        let verbs = scope.map(|scope| narrow(grant, scope)).transpose()?;
+        let ends = [Some(now.after(lifetime)), client.until].into_iter().flatten().min();
+        let expires_at = ends.unwrap_or(now);
+        let token = Token::random_access();
+        let issued = AccessToken {
+            digest: token.digest(),
+            verbs: verbs.as_deref().map(Arc::from),
+            created_at: now,
+            expires_at,
+        };
+        let by = Actor::new(&*grant.id, "");
+        let change = GrantChange::Issue { token: issued, secret: client.digest };
+        match self.store.change_grant(&grant.id, change, &by, now).await {
+            Ok(_) => {}
+            Err(StoreError::NotFound | StoreError::Barred(Barred::Over)) => return Err(Refused::Client),
+            Err(StoreError::Barred(Barred::Paused)) => return Err(Refused::Paused),
+            Err(why) => return Err(Refused::Failed(why.into())),
+        }
+        debug!(grant.id = %grant.id, "issued an access token");
+        Ok(Issued {
+            token,
+            lifetime: expires_at.since(now),
+            verbs: verbs.unwrap_or_else(|| grant.verbs.clone()),
+        })
+    }
+}
+
+/// A client that proved to be one.
+#[derive(Debug)]
+pub struct Client {
+    pub grant: Arc<Grant>,
+    /// SHA-256 of its secret.
+    digest: [u8; 32],
+    /// When its secret ends.
+    until: Option<baton_core::time::Timestamp>,
+}
+
+/// The verbs of a scope, each once, where the grant has them all.
+fn narrow(grant: &Grant, scope: &str) -> Result<Vec<Verb>, Refused> {
+    let mut verbs = Vec::new();
+    for word in scope.split(' ') {
+        let verb = Verb::parse(word).filter(|verb| grant.verbs.contains(verb)).ok_or(Refused::Scope)?;
+        if !verbs.contains(&verb) {
+            verbs.push(verb);
+        }
+    }
+    Ok(verbs)
+}
