@@ -71,17 +71,33 @@ impl<S: Read + Write> Client<S> {
         Door { host: self.host.clone(), path: path.to_owned() }
     }
 
+    /// Any answer to a request that is written out: its status, its head and its body.
+    pub fn ask(&mut self, request: &str) -> Result<(u16, String, Vec<u8>)> {
+        self.request.clear();
+        self.request.extend_from_slice(request.as_bytes());
+        self.answer()
+    }
+
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
     fn exchange(&mut self) -> Result<Vec<u8>> {
+        match self.answer()? {
+            (200, _, body) => Ok(body),
+            (status, _, body) => Err(format!("HTTP {status}: {}", String::from_utf8_lossy(&body)).into()),
+        }
+    }
+
+    fn answer(&mut self) -> Result<(u16, String, Vec<u8>)> {
         self.stream.write_all(&self.request)?;
         self.buffer.clear();
         let mut chunk = [0; 16 * 1024];
         loop {
             if let Some(answer) = http::parse(&self.buffer)? {
+                let head = String::from_utf8_lossy(&self.buffer[..answer.body_start]).into_owned();
                 let body = self.buffer[answer.body_start..answer.body_end].to_vec();
-                if answer.status != 200 {
-                    return Err(format!("HTTP {}: {}", answer.status, String::from_utf8_lossy(&body)).into());
-                }
-                return Ok(body);
+                return Ok((answer.status, head, body));
             }
             match self.stream.read(&mut chunk)? {
                 0 => return Err("the server closed the connection".into()),

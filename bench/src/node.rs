@@ -93,6 +93,23 @@ impl Node {
         commits_in(&status)
     }
 
+    /// The cookie of a session at the console, by a link of the node's socket.
+    pub fn sign_in(&self) -> Result<String> {
+        let invited = blocking::unix(&self.data.join("baton.sock"))?.post("/api/v1/login", b"{}")?;
+        let invited: Value = serde_json::from_slice(&invited)?;
+        let code = invited["code"].as_str().ok_or("no code in the invitation")?;
+        let mut client = self.client()?;
+        let (host, body) = (client.host().to_owned(), format!("code={code}"));
+        let (status, head, _) = client.ask(&format!(
+            "POST /console/login HTTP/1.1\r\nhost: {host}\r\norigin: http://{host}\r\ncontent-type: \
+             application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        ))?;
+        let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+        let cookie = cookie.and_then(|cookie| cookie.split(';').next());
+        cookie.map(str::to_owned).ok_or_else(|| format!("no session: HTTP {status}").into())
+    }
+
     pub fn door(&self, path: &str) -> Door {
         self.server.door(path)
     }

@@ -1,5 +1,5 @@
 //! Owns the section `million`: whether a node with a million stored tasks sends as fast as one with a
-//! thousand, and how soon its first page of ListTasks is there.
+//! thousand, and how soon its first page of ListTasks and the pages of its console are there.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use crate::{Result, stats};
 const NAME: &str = "million";
 const OF_SMALL: Bar = Bar::AtLeast(0.9);
 const FIRST_PAGE: Bar = Bar::AtMost(5.0);
+const CONSOLE_PAGE: Bar = Bar::AtMost(100.0);
 const SMALL: u64 = 1_000;
 /// Half of the stored tasks are spread over this many conversations.
 const CONTEXTS: u64 = 1_000;
@@ -39,6 +40,7 @@ pub fn run(options: &Options, report: &mut Report) -> Result<()> {
     for (what, params) in filters() {
         list(report, &large, what, &params)?;
     }
+    console(report, &large)?;
     let (mut large_rounds, mut small_rounds) = (Vec::new(), Vec::new());
     warm_up(&large, options)?;
     for round in 0..options.rounds {
@@ -119,6 +121,36 @@ fn list(report: &mut Report, node: &Node, what: &str, params: &Value) -> Result<
         stats::largest(&taken)
     );
     report.hold(NAME, what, (p99, "ms"), FIRST_PAGE, detail);
+    Ok(())
+}
+
+/// The first page of the console's task list, and what else is listed there.
+fn console(report: &mut Report, node: &Node) -> Result<()> {
+    let cookie = node.sign_in()?;
+    for (what, path) in [
+        ("console: tasks", "/console/tasks"),
+        ("console: tasks, completed", "/console/tasks?state=completed"),
+        ("console: tasks, failed (none)", "/console/tasks?state=failed"),
+        ("console: tasks, words that the newest thousand do not have", "/console/tasks?q=no+such+words"),
+        ("console: what needs you", "/console"),
+    ] {
+        let mut client = node.client()?;
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\ncookie: {cookie}\r\n\r\n", client.host());
+        let (mut taken, mut bytes) = (Vec::with_capacity(PAGES), 0);
+        let until = Instant::now() + PAGES_TIME;
+        while taken.len() < PAGES && Instant::now() < until {
+            let start = Instant::now();
+            let (status, _, body) = client.ask(&request)?;
+            taken.push(stats::millis(start.elapsed()));
+            bytes = body.len();
+            if status != 200 {
+                return Err(format!("{path}: HTTP {status}").into());
+            }
+        }
+        let detail =
+            format!("p99 of {}; p50 {:.2} ms; {bytes} bytes", taken.len(), stats::percentile(&taken, 0.50));
+        report.hold(NAME, what, (stats::percentile(&taken, 0.99), "ms"), CONSOLE_PAGE, detail);
+    }
     Ok(())
 }
 

@@ -11,6 +11,7 @@ mod delivery;
 mod error;
 mod friends;
 mod hold;
+mod needs;
 mod peers;
 pub mod sqlite;
 mod tasks;
@@ -29,6 +30,7 @@ pub use friends::{
     Seen, Signature, Standing, Verdict, Wish, friend_state,
 };
 pub use hold::{Held, Hold, Holds, NODE};
+pub use needs::{Attend, Attention, COUNTED, Needs, NeedsCounts};
 pub use peers::{Asked, Granted, GrantedAgent, Peer, PeerChange, Peers};
 pub use tasks::{
     Applied, AttemptEnd, AttemptRecord, By, Claim, Committed, Content, Create, Idempotency, Known,
@@ -36,6 +38,6 @@ pub use tasks::{
 };
 
 /// Everything that a node keeps.
-pub trait Store: Tasks + Access + Delivery + Audit + Holds + Friends + Peers {}
+pub trait Store: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention {}
 
-impl<S: Tasks + Access + Delivery + Audit + Holds + Friends + Peers> Store for S {}
+impl<S: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention> Store for S {}

@@ -199,8 +199,8 @@ pub struct Status {
     pub commits: u64,
     /// Operations in them.
     pub operations: u64,
-    /// Tasks by the state that clients see.
-    pub tasks: Vec<(TaskState, u64)>,
+    /// Tasks of each agent by the state that clients see.
+    pub tasks: Vec<(AgentName, TaskState, u64)>,
 }
 
 /// Tasks, their events and their content.
@@ -218,7 +218,8 @@ pub trait Tasks: Send + Sync + 'static {
     /// One page, and how many tasks match in all.
     async fn list(&self, query: ListQuery) -> Result<Page, Error>;
 
-    /// One page of every owner's tasks, newest created first; a position's time is the task's creation.
+    /// One page of every owner's tasks, newest created first, each with its first message too; a position's time is the
+    /// task's creation.
     async fn list_all(&self, query: ListAllQuery) -> Result<Page, Error>;
 
     /// Up to `most` events of a task after sequence number `after`, in order; fewer where they hold much content, and none

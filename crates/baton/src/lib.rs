@@ -12,6 +12,7 @@ pub mod federation;
 mod hex;
 pub mod keys;
 pub mod net;
+mod plain;
 pub mod runner;
 pub mod server;
 pub mod service;

@@ -28,6 +28,7 @@ use crate::runner::process::child::Spawner;
 use crate::runner::process::spec::{Limits, Spec};
 use crate::service::Service;
 use crate::service::agents::Agents;
+use crate::service::configuration;
 use crate::service::control::Controls;
 use crate::service::hub::Hub;
 use crate::service::manifest::{Environment, Site, Trusted, Ways};
@@ -120,6 +121,7 @@ impl Node {
             clock,
             limits: Arc::new(RwLock::new(Arc::new(settings.limits.clone()))),
             controls,
+            shown: Arc::new(RwLock::new(Arc::new(configuration::sections(&settings)))),
             draining: CancellationToken::new(),
             alarm: tokio::sync::watch::Sender::default(),
         };
@@ -158,6 +160,8 @@ impl Node {
     pub fn reload(&self, settings: Settings) {
         *self.service.limits.write().unwrap_or_else(PoisonError::into_inner) =
             Arc::new(settings.limits.clone());
+        *self.service.shown.write().unwrap_or_else(PoisonError::into_inner) =
+            Arc::new(configuration::sections(&settings));
         for entry in self.service.agents.list() {
             if !settings.agents.contains_key(entry.name()) {
                 self.service.dispatcher.remove(entry.name());

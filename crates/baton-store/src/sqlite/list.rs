@@ -9,7 +9,7 @@ use baton_core::model::TaskState;
 use baton_core::task::Snapshot;
 use rusqlite::{Connection, ToSql, params};
 
-use super::{read, rows, scope};
+use super::{log, read, rows, scope};
 use crate::{Content, Error, ListAllQuery, ListQuery, Page, Position};
 
 pub(super) const LIST_BY_STATE: &str = "-- store.list_by_state
@@ -46,10 +46,17 @@ pub fn page(db: &Connection, query: &ListQuery) -> Result<Page, Error> {
     Ok(Page { tasks, next, total: total(db, scope, query)? })
 }
 
-const LIST_ALL: &str = "-- store.list_all
+/// Along the identifiers. Most tasks are shown to a list without a filter, and to that of the completed ones.
+pub(super) const LIST_ALL: &str = "-- store.list_all
 SELECT created_at, id FROM task
 WHERE id < ?1 AND (?2 IS NULL OR agent = ?2) AND shown_state BETWEEN ?3 AND ?4
 ORDER BY id DESC LIMIT ?5";
+
+/// The other states have an index of their own.
+pub(super) const LIST_ALL_OF_STATE: &str = "-- store.list_all_of_state
+SELECT created_at, id FROM task
+WHERE shown_state = ?1 AND shown_state <> 0 AND shown_state <> 3 AND id < ?2 AND (?3 IS NULL OR agent = ?3)
+ORDER BY id DESC LIMIT ?4";
 
 const COUNT_ALL: &str = "-- store.count_all
 SELECT coalesce(sum(n), 0) FROM scope JOIN task_count ON task_count.scope = scope.key
@@ -60,12 +67,37 @@ pub fn page_of_all(db: &Connection, query: &ListAllQuery) -> Result<Page, Error>
     let after = query.after.map_or([0xff; 16], |at| *at.id.as_bytes());
     let agent = query.agent.as_ref().map(baton_core::ident::AgentName::as_str);
     let (low, high) = states(query.state);
-    let mut found = collect(db, LIST_ALL, params![after, agent, low, high, query.size + 1])?;
+    let mut found = match query.state {
+        None | Some(TaskState::Completed | TaskState::Unspecified) => {
+            collect(db, LIST_ALL, params![after, agent, low, high, query.size + 1])?
+        }
+        Some(state) => collect(db, LIST_ALL_OF_STATE, params![state.number(), after, agent, query.size + 1])?,
+    };
     let more = found.len() > query.size;
     found.truncate(query.size);
     let next = found.last().copied().filter(|_| more);
     let total = db.prepare_cached(COUNT_ALL)?.query_row(params![agent, low, high], |row| row.get(0))?;
-    Ok(Page { tasks: load(db, &found, query.content)?, next, total })
+    Ok(Page { tasks: load_for_operator(db, &found, query.content)?, next, total })
+}
+
+/// These tasks, each with its first message too, which says what it is about.
+pub fn load_for_operator(
+    db: &Connection,
+    found: &[Position],
+    content: Content,
+) -> Result<Vec<Arc<Snapshot>>, Error> {
+    let mut tasks = Vec::with_capacity(found.len());
+    for position in found {
+        let Some((key, task)) = rows::find_task(db, position.id)? else { continue };
+        let mut snapshot = read::excerpt_of(db, key, task, content)?;
+        let first = log::first_message(db, key)?;
+        let known = snapshot.messages.first().map(|(seq, _)| *seq);
+        if let Some(first) = first.filter(|(seq, _)| known != Some(*seq)) {
+            snapshot.messages.insert(0, first);
+        }
+        tasks.push(Arc::new(snapshot));
+    }
+    Ok(tasks)
 }
 
 fn load(db: &Connection, positions: &[Position], content: Content) -> Result<Vec<Arc<Snapshot>>, Error> {
@@ -99,7 +131,7 @@ fn positions(db: &Connection, scope: i64, query: &ListQuery) -> Result<Vec<Posit
     Ok(found)
 }
 
-fn collect(db: &Connection, sql: &str, bind: &[&dyn ToSql]) -> Result<Vec<Position>, Error> {
+pub fn collect(db: &Connection, sql: &str, bind: &[&dyn ToSql]) -> Result<Vec<Position>, Error> {
     let mut statement = db.prepare_cached(sql)?;
     let found =
         statement.query_map(bind, |row| Ok(Position { at: rows::time(row, 0)?, id: rows::id(row, 1)? }))?;

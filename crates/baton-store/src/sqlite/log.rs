@@ -10,7 +10,7 @@ use baton_core::task::{
 };
 use baton_core::time::Timestamp;
 use rusqlite::types::Type;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::rows;
@@ -38,6 +38,9 @@ SELECT events FROM event WHERE key > ?1 AND key <= ?2 AND (holds & 3) <> 0 ORDER
 
 pub const LIST_NEWEST_MESSAGES: &str = "-- store.list_newest_messages
 SELECT events FROM event WHERE key > ?1 AND key <= ?2 AND (holds & 1) <> 0 ORDER BY key DESC";
+
+pub const FIRST_MESSAGE: &str = "-- store.first_message
+SELECT events FROM event WHERE key > ?1 AND key <= ?2 AND (holds & 1) <> 0 ORDER BY key LIMIT 1";
 
 pub const LIST_ATTEMPTS: &str = "-- store.list_attempts
 SELECT events FROM event WHERE key > ?1 AND key <= ?2 AND (holds & 4) <> 0 ORDER BY key";
@@ -121,6 +124,13 @@ pub fn newest_messages(db: &Connection, task: i64, most: usize) -> Result<Vec<Sa
     messages.truncate(most);
     messages.reverse();
     Ok(messages)
+}
+
+/// What the task was handed in with.
+pub fn first_message(db: &Connection, task: i64) -> Result<Option<Said>, Error> {
+    let (low, high) = after(task, 0);
+    let found = db.prepare_cached(FIRST_MESSAGE)?.query_row([low, high], said).optional()?;
+    Ok(found.and_then(|messages| messages.into_iter().next()))
 }
 
 /// The message that event `seq` brought.

@@ -17,6 +17,7 @@ mod hot;
 mod list;
 mod lock;
 mod log;
+mod needs;
 mod open;
 mod peers;
 mod prepare;

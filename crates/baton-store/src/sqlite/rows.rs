@@ -148,7 +148,7 @@ pub fn optional_json<T: for<'de> Deserialize<'de>>(row: &Row<'_>, at: usize) -> 
     if row.get_ref(at)?.data_type() == Type::Null { Ok(None) } else { json(row, at).map(Some) }
 }
 
-fn parsed<T, E>(row: &Row<'_>, at: usize, parse: impl Fn(&str) -> Result<T, E>) -> rusqlite::Result<T>
+pub fn parsed<T, E>(row: &Row<'_>, at: usize, parse: impl Fn(&str) -> Result<T, E>) -> rusqlite::Result<T>
 where
     E: std::error::Error + Send + Sync + 'static,
 {

@@ -51,7 +51,8 @@ WHERE pruned = 0 AND status_at < ?1 AND phase <> 'ready' AND phase <> 'running' 
 ORDER BY id LIMIT ?2";
 
 const SUM_COUNTS: &str = "-- store.sum_counts
-SELECT shown_state, sum(n) FROM task_count GROUP BY shown_state ORDER BY shown_state";
+SELECT agent, shown_state, sum(n) FROM scope JOIN task_count ON task_count.scope = scope.key
+GROUP BY agent, shown_state ORDER BY agent, shown_state";
 
 #[async_trait]
 impl Tasks for Sqlite {
@@ -160,11 +161,11 @@ impl Tasks for Sqlite {
     }
 }
 
-fn count(db: &Connection) -> Result<Vec<(TaskState, u64)>, Error> {
+fn count(db: &Connection) -> Result<Vec<(AgentName, TaskState, u64)>, Error> {
     let mut statement = db.prepare_cached(SUM_COUNTS)?;
     let counts = statement.query_map([], |row| {
-        let state = TaskState::from_number(row.get(0)?).unwrap_or_default();
-        Ok((state, row.get(1)?))
+        let state = TaskState::from_number(row.get(1)?).unwrap_or_default();
+        Ok((rows::parsed(row, 0, AgentName::parse)?, state, row.get(2)?))
     })?;
     Ok(counts.collect::<Result<_, _>>()?)
 }

@@ -18,6 +18,7 @@ use super::grants::Grants;
 use super::hold::{self, HoldWrite};
 use super::hot::{Hot, Kept};
 use super::lock::Lock;
+use super::needs::{self, AttendWrite};
 use super::peers::PeerWrite;
 use super::prepare::Prepared;
 use super::push::{PushAnswer, PushWrite, Pushed};
@@ -58,6 +59,7 @@ pub enum Write {
     Hold(Box<HoldWrite>, Reply<bool>),
     Friend(Box<FriendWrite>, Reply<FriendAnswer>),
     Peer(Box<PeerWrite>, Reply<Option<Peer>>),
+    Attend(Box<AttendWrite>, Reply<usize>),
     Close,
 }
 
@@ -265,6 +267,7 @@ fn commit(
             Write::Hold(write, _) => Outcome::Held(or_fail(hold::write(connection, write))?),
             Write::Friend(write, _) => Outcome::Befriended(or_fail(running.befriend(write))?),
             Write::Peer(write, _) => Outcome::Peer(Box::new(or_fail(running.peer(write))?)),
+            Write::Attend(write, _) => Outcome::Pruned(or_fail(needs::write(connection, write))?),
             Write::Close => Outcome::Pruned(Ok(0)),
         });
     }
@@ -323,7 +326,10 @@ fn answer(write: Write, outcome: Outcome) {
         (Write::Claim(_, reply), Outcome::Claimed(result)) => drop(reply.send(result)),
         (Write::Access(_, reply), Outcome::Grant(result)) => drop(reply.send(result)),
         (Write::Audit(_, reply), Outcome::Audited(result)) => drop(reply.send(result)),
-        (Write::PruneEvents { reply, .. } | Write::Uses(_, reply), Outcome::Pruned(result)) => {
+        (
+            Write::PruneEvents { reply, .. } | Write::Uses(_, reply) | Write::Attend(_, reply),
+            Outcome::Pruned(result),
+        ) => {
             drop(reply.send(result));
         }
         (Write::Push(_, reply), Outcome::Pushed(result)) => drop(reply.send(result)),
@@ -340,7 +346,9 @@ fn refuse(write: Write, why: Error) {
         Write::Claim(_, reply) => drop(reply.send(Err(why))),
         Write::Access(_, reply) => drop(reply.send(Err(why))),
         Write::Audit(_, reply) => drop(reply.send(Err(why))),
-        Write::PruneEvents { reply, .. } | Write::Uses(_, reply) => drop(reply.send(Err(why))),
+        Write::PruneEvents { reply, .. } | Write::Uses(_, reply) | Write::Attend(_, reply) => {
+            drop(reply.send(Err(why)));
+        }
         Write::Push(_, reply) => drop(reply.send(Err(why))),
         Write::Hold(_, reply) => drop(reply.send(Err(why))),
         Write::Friend(_, reply) => drop(reply.send(Err(why))),

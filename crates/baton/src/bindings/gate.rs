@@ -159,6 +159,16 @@ impl Gate {
         Ok(self.rates.grants.count(grant)?)
     }
 
+    /// Where a request comes from.
+    pub fn origin_of(&self, request: &Parts) -> Origin {
+        self.origin(peer(&request.extensions), &request.headers)
+    }
+
+    /// What somebody hears who signs in with a code that is none.
+    pub fn failed_to_sign_in(&self, request: &Parts) -> Error {
+        self.failed(peer(&request.extensions), request, Error::Unauthenticated)
+    }
+
     /// What somebody hears whose credentials are refused. Who keeps trying is told to wait, and no more.
     fn failed(&self, peer: Peer, request: &Parts, why: Error) -> Error {
         if !matches!(why, Error::Unauthenticated) {

@@ -3,6 +3,7 @@
 pub mod a2a;
 pub mod admin;
 mod body;
+mod console;
 mod fault;
 mod friends;
 mod front;
@@ -36,11 +37,12 @@ pub struct Doors {
     pub service: Service,
     pub gate: Gate,
     streams: Arc<Streams>,
+    sessions: Arc<console::Sessions>,
 }
 
 impl Doors {
     pub fn new(service: Service, gate: Gate) -> Self {
-        Self { service, gate, streams: Arc::default() }
+        Self { service, gate, streams: Arc::default(), sessions: Arc::default() }
     }
 
     /// A place for one more stream of this caller, where the operation is one: taken before anything is written.
@@ -58,6 +60,7 @@ impl Doors {
             .merge(a2a::router(&self))
             .merge(admin::router())
             .merge(friends::router())
+            .merge(console::router())
             .merge(health::router())
             .merge(jwks::router())
             .merge(oauth::router())

@@ -27,6 +27,7 @@ mod control;
 mod deliveries;
 mod grants;
 mod init;
+mod login;
 mod peers;
 mod requests;
 mod send;
@@ -94,6 +95,8 @@ enum Command {
     /// See what a node does; drain, pause and freeze it
     #[command(subcommand)]
     Node(control::Command),
+    /// Print a link that opens the node's console in a browser, once
+    Login(login::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
 }
@@ -129,6 +132,7 @@ fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
         Command::Peers(command) => client(peers::run(global, command)),
         Command::Requests(command) => client(requests::run(global, command)),
         Command::Audit(command) => client(audit::run(global, command)),
+        Command::Login(args) => client(login::run(global, args)),
         Command::Deliveries(command) => client(deliveries::run(global, command)),
         Command::Node(command) => client(control::run(global, command)),
     }

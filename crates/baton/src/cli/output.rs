@@ -6,6 +6,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Serialize;
 
+pub use crate::plain::harmless;
+use crate::plain::is_harmful;
+
 /// Text of a result, as it is; made harmless where a terminal would act on it.
 pub fn text(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
@@ -61,27 +64,6 @@ pub fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> io::Resul
     text(&out)
 }
 
-/// The text with every character shown that a terminal would obey: escapes, other controls, changes of direction.
-pub fn harmless(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_harmful) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.chars().map(|c| if is_harmful(c) { shown(c) } else { c }).collect())
-}
-
-fn is_harmful(c: char) -> bool {
-    let direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    direction || (c.is_control() && !matches!(c, '\n' | '\t'))
-}
-
-fn shown(c: char) -> char {
-    match u32::from(c) {
-        c0 @ ..0x20 => char::from_u32(0x2400 + c0).unwrap_or(char::REPLACEMENT_CHARACTER),
-        0x7f => '␡',
-        _ => char::REPLACEMENT_CHARACTER,
-    }
-}
-
 fn escaped(json: &str) -> String {
     json.chars()
         .map(|c| if is_harmful(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() })
@@ -93,10 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_reaches_the_terminal_that_it_would_obey() {
-        assert_eq!(harmless("plain\tünï\n"), "plain\tünï\n");
-        assert_eq!(harmless("a\u{1b}[31mb\r\u{7}\u{7f}"), "a␛[31mb␍␇␡");
-        assert_eq!(harmless("\u{9b}2J\u{202e}gnp.exe"), "\u{fffd}2J\u{fffd}gnp.exe");
+    fn json_stays_json() {
         assert_eq!(escaped("\"\u{9b}\u{7f}\""), "\"\\u009b\\u007f\"");
     }
 }

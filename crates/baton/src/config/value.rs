@@ -136,6 +136,14 @@ impl<'de> Deserialize<'de> for SpanOrNever {
 
 const SPAN_OR_NEVER: &str = "a duration with its unit, such as \"30s\", \"10m\" or \"24h\", nor \"never\"";
 
+impl std::str::FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        size(text).map(Self).ok_or_else(|| format!("`{text}` is not {SIZE}"))
+    }
+}
+
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Text {

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use baton_core::ident::{AgentName, TaskId};
 use baton_core::task::{Event, Nudge};
 use baton_store::{Committed, Known, Observer};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
+
+use super::pace::Pace;
 
 /// Events of a watched task that stay in memory; a reader that is further behind goes to the store.
 const TAIL: usize = 256;
@@ -22,6 +24,10 @@ pub struct Hub {
     watched: Mutex<HashMap<TaskId, Watched>>,
     ready: Mutex<HashMap<AgentName, Arc<Notify>>>,
     owed: Arc<Notify>,
+    /// How many groups were committed, for whoever looks at everything.
+    commits: watch::Sender<u64>,
+    /// How many tasks of each agent ended lately.
+    pub pace: Pace,
 }
 
 /// A channel and how many watch it.
@@ -90,6 +96,11 @@ impl Hub {
         Arc::clone(&self.owed)
     }
 
+    /// How many groups were committed so far: for whoever looks at everything, and for nobody who needs each.
+    pub fn commits(&self) -> watch::Receiver<u64> {
+        self.commits.subscribe()
+    }
+
     /// Tasks that somebody watches.
     pub fn len(&self) -> usize {
         self.watched().len()
@@ -120,6 +131,8 @@ impl Observer for Hub {
         if commits.iter().any(|commit| commit.owed) {
             self.owed.notify_one();
         }
+        self.pace.count(commits);
+        self.commits.send_modify(|count| *count += 1);
         let ready = lock(&self.ready);
         for nudge in commits.iter().flat_map(|commit| &commit.nudges) {
             let Nudge::Ready(agent) = nudge;

@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod audit;
 pub mod cancel;
+pub mod configuration;
 pub mod control;
 pub mod deliveries;
 pub mod error;
@@ -15,8 +16,10 @@ pub mod load;
 pub mod manifest;
 pub mod media;
 pub mod oauth;
+pub mod pace;
 pub mod peers;
 pub mod push;
+pub mod retry;
 pub mod send;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -37,6 +40,7 @@ use crate::keys::Keys;
 use crate::net::dialer::Dialer;
 use crate::worker::dispatcher::Dispatcher;
 use agents::{Agents, Entry};
+use configuration::Section;
 use control::Controls;
 pub use error::Error;
 use hub::Hub;
@@ -63,6 +67,8 @@ pub struct Service {
     pub limits: Arc<RwLock<Arc<Limits>>>,
     /// What the operator holds back.
     pub controls: Arc<Controls>,
+    /// The configuration in force, to be read by a person.
+    pub shown: Arc<RwLock<Arc<Vec<Section>>>>,
     /// The node is draining: no new work, and those who wait get what there is.
     pub draining: CancellationToken,
     /// Rung when a grant is revoked, and when the node begins to drain or to be a lame duck or ends to be one: whoever serves one caller for long looks again.
@@ -122,6 +128,11 @@ impl Service {
     /// The limits that hold now.
     pub fn limits(&self) -> Arc<Limits> {
         Arc::clone(&self.limits.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The configuration in force, section by section, without secrets.
+    pub fn configuration(&self) -> Arc<Vec<Section>> {
+        Arc::clone(&self.shown.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// No new work from here on; those who wait get what there is.

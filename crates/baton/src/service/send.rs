@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::follow::{Events, Follow, may_be_message};
 use super::hub::{Hub, Watch};
 use super::push::Inline;
+use super::retry::by_client;
 use super::{Error, Scope, Service, op, parse_id};
 use crate::clock::new_id;
 use crate::runner::echo;
@@ -176,7 +177,7 @@ impl Service {
         let message = Message {
             task_id: Some(id.to_string()),
             context_id: Some(context_id.to_string()),
-            ..send.message
+            ..by_client(send.message)
         };
         let push = self.inline_push(id, send.push).await?;
         let request = Request {
@@ -262,7 +263,7 @@ impl Service {
 
     async fn follow_up(&self, scope: &Scope, send: Box<Send>, id: TaskId) -> Result<Handed, Error> {
         let watch = self.hub.watch(id);
-        let turn = Turn { message: send.message, key: send.idempotency_key, push: send.push };
+        let turn = Turn { message: by_client(send.message), key: send.idempotency_key, push: send.push };
         let applied = self.add_message(&scope.by(), id, turn).await?;
         Ok(Handed { watch: Some(watch), applied })
     }

@@ -4,6 +4,7 @@
 mod authentication;
 mod cli;
 mod clients;
+mod console;
 mod crash;
 mod dialer;
 mod doors;

@@ -51,6 +51,8 @@ CREATE TABLE task (
     usage              TEXT,
     -- Its events are gone; what is left of them is content.
     pruned             INTEGER NOT NULL DEFAULT 0 CHECK (pruned IN (0, 1)),
+    -- It failed, and a person has looked at it.
+    attended           INTEGER NOT NULL DEFAULT 0 CHECK (attended IN (0, 1)),
     CHECK (phase <> 'running' OR holder IS NOT NULL),
     CHECK (phase IN ('running', 'interrupted') OR holder IS NULL),
     CHECK ((holder IS NULL) = (holder_kind IS NULL) AND (holder IS NULL) = (attempt_started_at IS NULL)),
@@ -61,13 +63,17 @@ CREATE TABLE task (
     CHECK (phase = 'ready' OR (not_before IS NULL AND begun = 0)),
     CHECK ((phase = 'ready' OR phase = 'running' OR phase = 'interrupted') OR due_at IS NULL),
     CHECK ((phase = 'answered') = (shown_state = 0)),
-    CHECK (pruned = 0 OR due_at IS NULL)
+    CHECK (pruned = 0 OR due_at IS NULL),
+    CHECK (attended = 0 OR phase = 'failed')
 );
 
 CREATE INDEX task_by_state ON task (scope, shown_state, status_at, id);
 CREATE INDEX task_by_context ON task (scope, context_id, status_at, id, shown_state);
 CREATE INDEX task_ready ON task (agent, created_at, id) WHERE phase = 'ready';
 CREATE INDEX task_due ON task (due_at) WHERE due_at IS NOT NULL;
+-- What the operator lists by state. Completed tasks, mostly the most, are found without: they pay nothing for it.
+CREATE INDEX task_of_state ON task (shown_state, id) WHERE shown_state <> 0 AND shown_state <> 3;
+CREATE INDEX task_unattended ON task (id) WHERE phase = 'failed' AND attended = 0;
 CREATE INDEX task_open ON task (scope) WHERE (phase = 'ready' OR phase = 'running' OR phase = 'interrupted');
 
 -- What one operation changed: its events in order, as a JSON array, each with its message or its piece of an artifact. An
@@ -175,6 +181,7 @@ CREATE TABLE push_config (
     PRIMARY KEY (task_id, id)
 ) WITHOUT ROWID;
 CREATE INDEX push_due ON push_config (target, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX push_failing ON push_config (task_id, id) WHERE (state = 'suspended' OR failures >= 3);
 CREATE INDEX push_of_grant ON push_config (grant_id) WHERE reason IS NOT 'revoked';
 
 -- One try at a notification.

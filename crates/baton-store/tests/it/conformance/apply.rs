@@ -23,7 +23,7 @@ pub async fn create_and_its_inputs_are_one_commit<B: Backend>() {
     assert_eq!(snapshot.task.state, State::Completed);
     assert_eq!(snapshot.artifacts[0].parts[0].as_text(), Some("x"));
     assert_eq!(snapshot, world.load(task(1)).await);
-    assert_eq!(after.tasks, [(TaskState::Completed, 1)]);
+    assert_eq!(after.tasks, [(agent("echo"), TaskState::Completed, 1)]);
 }
 
 pub async fn a_refusal_leaves_nothing<B: Backend>() {

@@ -205,6 +205,9 @@ pub async fn everybodys_tasks<B: Backend>() {
                 loop {
                     let page = world.store.list_all(query.clone()).await.unwrap();
                     assert_eq!(page.total, expected.len() as u64, "{query:?}");
+                    let begins =
+                        |snapshot: &Arc<Snapshot>| *snapshot.messages[0].1 == *user("first", "hello");
+                    assert!(page.tasks.iter().all(begins), "{query:?}");
                     found.extend(page.tasks.iter().map(|snapshot| snapshot.task.id));
                     query.after = page.next;
                     if page.next.is_none() {

@@ -13,6 +13,7 @@ pub mod grants;
 pub mod holds;
 pub mod keys;
 pub mod list;
+pub mod needs;
 pub mod peers;
 pub mod push;
 pub mod script;
@@ -54,6 +55,7 @@ macro_rules! suite {
             clock: a_lease_runs_out, deadlines, an_unanswered_question, what_is_due_is_accepted,
                 a_clock_set_back;
             list: newest_status_first, every_filter, equal_times, others_are_invisible, everybodys_tasks, nothing;
+            needs: the_longest_waiting_first, attended_once, webhooks_that_fail;
             events: after_any_number, pruning_keeps_the_snapshot, told_in_order;
             grants: create_list_revoke, a_revoked_grant_takes_nothing, open_tasks_of_revoked_grants,
                 two_revocations_at_once, a_paused_grant_comes_back, a_rotation_overlaps, a_grant_expires,

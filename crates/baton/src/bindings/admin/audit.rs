@@ -14,6 +14,7 @@ use super::super::Doors;
 use super::{Asked, answer, query};
 use crate::hex::hex;
 use crate::service::audit::{ListAudit, spell_head};
+use crate::service::{Error, Service};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -29,7 +30,7 @@ pub struct Filter {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Outcome {
+pub enum Outcome {
     Allowed,
     Refused,
 }
@@ -42,44 +43,44 @@ pub struct Look {
 }
 
 #[derive(Serialize)]
-struct Shown {
-    id: u64,
-    at: Timestamp,
-    actor: String,
+pub struct Shown {
+    pub id: u64,
+    pub at: Timestamp,
+    pub actor: String,
     /// An address, `socket`, `unix` or `node`.
-    origin: String,
-    action: String,
-    target: String,
-    outcome: Outcome,
+    pub origin: String,
+    pub action: String,
+    pub target: String,
+    pub outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
-    detail: Option<Json>,
+    pub detail: Option<Json>,
     /// In hexadecimal.
-    hash: String,
+    pub hash: String,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Page {
-    rows: Vec<Shown>,
-    next_page_token: String,
+pub struct Page {
+    pub rows: Vec<Shown>,
+    pub next_page_token: String,
 }
 
 #[derive(Serialize)]
-struct Report {
-    intact: bool,
+pub struct Report {
+    pub intact: bool,
     /// Rows that were looked at and are as they were written.
-    rows: u64,
+    pub rows: u64,
     /// The id and the hash of the last of them.
-    head: String,
+    pub head: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    broken: Option<Broken>,
+    pub broken: Option<Broken>,
 }
 
 /// The first row that is not as it was written.
 #[derive(Serialize)]
-struct Broken {
-    id: u64,
-    what: String,
+pub struct Broken {
+    pub id: u64,
+    pub what: String,
 }
 
 impl From<AuditRow> for Shown {
@@ -106,24 +107,33 @@ impl From<AuditReport> for Report {
     }
 }
 
+/// A page of the log, the newest first.
+pub async fn page(service: &Service, list: ListAudit) -> Result<Page, Error> {
+    let (rows, next_page_token) = service.list_audit(list).await?;
+    Ok(Page { rows: rows.into_iter().map(Shown::from).collect(), next_page_token })
+}
+
+/// Whether the log is as it was written.
+pub async fn look(service: &Service, since: Option<&str>, head: Option<&str>) -> Result<Report, Error> {
+    Ok(Report::from(service.verify_audit(since, head).await?))
+}
+
 pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
         let filter = query(filter)?;
         let Filter { since, actor, target, action, outcome, page_size: size, page_token } = filter;
         let allowed = outcome.map(|outcome| outcome == Outcome::Allowed);
-        let list = ListAudit { since, actor, target, action, allowed, size, page_token };
-        let (rows, next_page_token) = doors.service.list_audit(list).await?;
-        Ok(Page { rows: rows.into_iter().map(Shown::from).collect(), next_page_token })
+        page(&doors.service, ListAudit { since, actor, target, action, allowed, size, page_token }).await
     };
     answer(listed.await, None)
 }
 
-pub async fn verify(State(doors): State<Arc<Doors>>, look: Asked<Look>, request: Parts) -> Response {
+pub async fn verify(State(doors): State<Arc<Doors>>, asked: Asked<Look>, request: Parts) -> Response {
     let verified = async {
         doors.gate.operator(&request)?;
-        let Look { since, head } = query(look)?;
-        Ok(Report::from(doors.service.verify_audit(since.as_deref(), head.as_deref()).await?))
+        let Look { since, head } = query(asked)?;
+        self::look(&doors.service, since.as_deref(), head.as_deref()).await
     };
     answer(verified.await, None)
 }

@@ -28,41 +28,41 @@ pub enum Act {
 #[serde(rename_all = "camelCase")]
 pub struct Controls {
     /// The node is about to end.
-    draining: bool,
+    pub draining: bool,
     /// The node says that it is not ready, and serves all the same.
-    lame_duck: bool,
+    pub lame_duck: bool,
     /// The node takes no messages.
     #[serde(skip_serializing_if = "Option::is_none")]
-    frozen: Option<Since>,
+    pub frozen: Option<Since>,
     /// Nothing is claimed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    paused: Option<Since>,
+    pub paused: Option<Since>,
     /// Grants by which no messages are taken.
-    frozen_grants: Vec<FrozenGrant>,
+    pub frozen_grants: Vec<FrozenGrant>,
     /// Agents for which nothing is claimed.
-    paused_agents: Vec<PausedAgent>,
+    pub paused_agents: Vec<PausedAgent>,
 }
 
 /// Since when, and who said so.
 #[derive(Serialize)]
-struct Since {
-    since: Timestamp,
-    by: String,
+pub struct Since {
+    pub since: Timestamp,
+    pub by: String,
 }
 
 #[derive(Serialize)]
-struct FrozenGrant {
+pub struct FrozenGrant {
     /// The grant's id.
-    grant: String,
-    since: Timestamp,
-    by: String,
+    pub grant: String,
+    pub since: Timestamp,
+    pub by: String,
 }
 
 #[derive(Serialize)]
-struct PausedAgent {
-    agent: String,
-    since: Timestamp,
-    by: String,
+pub struct PausedAgent {
+    pub agent: String,
+    pub since: Timestamp,
+    pub by: String,
 }
 
 impl Controls {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::super::Doors;
 use super::{Asked, answer, query};
 use crate::service::deliveries::ListDeliveries;
+use crate::service::{Error, Service};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -32,56 +33,56 @@ pub struct Before {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
-    task_id: String,
-    id: String,
-    url: String,
+pub struct Shown {
+    pub task_id: String,
+    pub id: String,
+    pub url: String,
     /// What its receiver reads: `1.0` or `0.3`.
-    version: &'static str,
-    state: &'static str,
+    pub version: &'static str,
+    pub state: &'static str,
     /// Why it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
+    pub reason: Option<&'static str>,
     /// Tries at what is next that were in vain.
-    failures: u32,
+    pub failures: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    due_at: Option<Timestamp>,
+    pub due_at: Option<Timestamp>,
     /// Sequence number of the event up to which nothing is owed.
-    settled: u64,
-    tries: u64,
-    created_at: Timestamp,
+    pub settled: u64,
+    pub tries: u64,
+    pub created_at: Timestamp,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Page {
-    deliveries: Vec<Shown>,
-    next_page_token: String,
+pub struct Page {
+    pub deliveries: Vec<Shown>,
+    pub next_page_token: String,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Attempt {
-    number: u64,
+pub struct Attempt {
+    pub number: u64,
     /// Of the event that was told.
-    sequence: u64,
-    at: Timestamp,
-    took_ms: u64,
+    pub sequence: u64,
+    pub at: Timestamp,
+    pub took_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<u16>,
+    pub status: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    pub error: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Detail {
-    delivery: Shown,
+pub struct Detail {
+    pub delivery: Shown,
     /// The newest first.
-    attempts: Vec<Attempt>,
+    pub attempts: Vec<Attempt>,
 }
 
 impl Shown {
-    fn of(config: &PushConfig) -> Self {
+    pub fn of(config: &PushConfig) -> Self {
         let (state, reason, failures, due_at) = match config.state {
             DeliveryState::Active { failures, due_at } => ("active", None, failures, due_at),
             DeliveryState::Suspended => ("suspended", None, 0, None),
@@ -116,14 +117,29 @@ impl From<DeliveryAttempt> for Attempt {
     }
 }
 
+/// A page of everybody's, those of the newest tasks first.
+pub async fn page(service: &Service, list: ListDeliveries) -> Result<Page, Error> {
+    let (found, next_page_token) = service.list_deliveries(list).await?;
+    Ok(Page { deliveries: found.iter().map(Shown::of).collect(), next_page_token })
+}
+
+/// One of a task, and its tries: how many, and before which number.
+pub async fn load(
+    service: &Service,
+    (task, id): (&str, &str),
+    page: (Option<usize>, Option<u64>),
+) -> Result<Detail, Error> {
+    let (config, attempts) = service.load_delivery(task, id, page).await?;
+    let attempts = attempts.into_iter().map(Attempt::from).collect();
+    Ok(Detail { delivery: Shown::of(&config), attempts })
+}
+
 pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
         let filter = query(filter)?;
         let Filter { state, task, page_size: size, page_token } = filter;
-        let list = ListDeliveries { state, task, size, page_token };
-        let (found, next_page_token) = doors.service.list_deliveries(list).await?;
-        Ok(Page { deliveries: found.iter().map(Shown::of).collect(), next_page_token })
+        page(&doors.service, ListDeliveries { state, task, size, page_token }).await
     };
     answer(listed.await, None)
 }
@@ -137,12 +153,7 @@ pub async fn show(
     let shown = async {
         doors.gate.operator(&request)?;
         let before = query(before)?;
-        let page = (before.page_size, before.before);
-        let (config, attempts) = doors.service.load_delivery(&task, &id, page).await?;
-        Ok(Detail {
-            delivery: Shown::of(&config),
-            attempts: attempts.into_iter().map(Attempt::from).collect(),
-        })
+        load(&doors.service, (&task, &id), (before.page_size, before.before)).await
     };
     answer(shown.await, Some(&task))
 }

@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use super::super::Doors;
 use super::grants::WouldBe;
 use super::{Asked, answer, query, read_optional};
-use crate::service::Error;
 use crate::service::friends::{ListFriends, Narrowed};
 use crate::service::grants::WantedLimits;
+use crate::service::{Error, Service};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -49,105 +49,105 @@ struct Approve {
 /// A request as the operator sees it. `cardUrl`, `why` and all of `card` are a stranger's words.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Shown {
-    id: String,
+pub struct Shown {
+    pub id: String,
     /// What both sides compare.
-    code: String,
+    pub code: String,
     /// `pending`, `approved`, `denied` or `expired`.
-    state: &'static str,
+    pub state: &'static str,
     /// The address that it is counted by.
-    origin: String,
-    card_url: String,
-    agents: Vec<AgentName>,
-    verbs: Vec<Verb>,
-    why: String,
+    pub origin: String,
+    pub card_url: String,
+    pub agents: Vec<AgentName>,
+    pub verbs: Vec<Verb>,
+    pub why: String,
     /// Whether an ID token came with it.
-    has_id_token: bool,
-    created_at: Timestamp,
+    pub has_id_token: bool,
+    pub created_at: Timestamp,
     /// Of the decision, or of the pick-up.
     #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    decided_at: Option<Timestamp>,
+    pub decided_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    decided_by: Option<String>,
+    pub decided_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    grant: Option<Made>,
+    pub grant: Option<Made>,
     /// What was found of who asks, where the operator has looked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    look: Option<Looked>,
+    pub look: Option<Looked>,
 }
 
 /// What an approval made, and what became of its credential.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Made {
-    id: String,
-    state: &'static str,
-    pick_ups: u32,
+pub struct Made {
+    pub id: String,
+    pub state: &'static str,
+    pub pick_ups: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    picked_at: Option<Timestamp>,
-    used: bool,
+    pub picked_at: Option<Timestamp>,
+    pub used: bool,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Looked {
-    at: Timestamp,
+pub struct Looked {
+    pub at: Timestamp,
     /// Why there is no card, where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
+    pub problem: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    card: Option<Card>,
+    pub card: Option<Card>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    id_token: Option<IdToken>,
+    pub id_token: Option<IdToken>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Card {
-    name: String,
+pub struct Card {
+    pub name: String,
     /// One of its interfaces is at the server that it came from.
-    at_home: bool,
+    pub at_home: bool,
     /// `signed`, `unproven` or `unsigned`.
-    signature: &'static str,
+    pub signature: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    signature_problem: Option<String>,
+    pub signature_problem: Option<String>,
     /// The name and the fingerprint of the key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    kid: Option<String>,
+    pub kid: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<String>,
+    pub key: Option<String>,
     /// `new`, `pinned` or `changed`.
-    standing: &'static str,
+    pub standing: &'static str,
     /// Since when it is pinned, or against when it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    since: Option<Timestamp>,
+    pub since: Option<Timestamp>,
     /// What changed: `key`, `unsigned` or `content`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    changed: Option<Change>,
-    digest: String,
+    pub changed: Option<Change>,
+    pub digest: String,
     /// As it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<Json>,
+    pub document: Option<Json>,
 }
 
 #[derive(Serialize)]
-struct IdToken {
-    proven: bool,
+pub struct IdToken {
+    pub proven: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    issuer: Option<String>,
+    pub issuer: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    subject: Option<String>,
+    pub subject: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
+    pub problem: Option<String>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Page {
-    requests: Vec<Shown>,
-    next_page_token: String,
+pub struct Page {
+    pub requests: Vec<Shown>,
+    pub next_page_token: String,
 }
 
 impl Shown {
@@ -188,9 +188,9 @@ impl Shown {
         }
     }
 
-    async fn load(doors: &Doors, request: FriendRequest) -> Result<Self, Error> {
-        let grant = doors.service.grant_of(&request).await?;
-        Ok(Self::of(request, grant.as_ref(), doors.service.now()))
+    async fn load(service: &Service, request: FriendRequest) -> Result<Self, Error> {
+        let grant = service.grant_of(&request).await?;
+        Ok(Self::of(request, grant.as_ref(), service.now()))
     }
 }
 
@@ -247,22 +247,35 @@ impl From<Provenance> for IdToken {
     }
 }
 
+/// A page of them, the newest first, without the documents of cards.
+pub async fn page(service: &Service, list: ListFriends) -> Result<Page, Error> {
+    let (found, next_page_token) = service.list_friends(list).await?;
+    let mut requests = Vec::with_capacity(found.len());
+    for request in found {
+        let mut shown = Shown::load(service, request).await?;
+        // A page of cards is no page.
+        if let Some(card) = shown.look.as_mut().and_then(|look| look.card.as_mut()) {
+            card.document = None;
+        }
+        requests.push(shown);
+    }
+    Ok(Page { requests, next_page_token })
+}
+
+pub async fn load(service: &Service, id: &str) -> Result<Shown, Error> {
+    Shown::load(service, service.load_friend(id).await?).await
+}
+
+/// What an approval would allow.
+pub async fn dry(service: &Service, id: &str, narrowed: Narrowed) -> Result<WouldBe, Error> {
+    Ok(WouldBe::of(service, service.draft_friend(id, narrowed).await?))
+}
+
 pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
         let Filter { state, page_size: size, page_token } = query(filter)?;
-        let list = ListFriends { state, size, page_token };
-        let (found, next_page_token) = doors.service.list_friends(list).await?;
-        let mut requests = Vec::with_capacity(found.len());
-        for request in found {
-            let mut shown = Shown::load(&doors, request).await?;
-            // A page of cards is no page.
-            if let Some(card) = shown.look.as_mut().and_then(|look| look.card.as_mut()) {
-                card.document = None;
-            }
-            requests.push(shown);
-        }
-        Ok(Page { requests, next_page_token })
+        page(&doors.service, ListFriends { state, size, page_token }).await
     };
     answer(listed.await, None)
 }
@@ -270,7 +283,7 @@ pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, reques
 pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
-        Shown::load(&doors, doors.service.load_friend(&id).await?).await
+        load(&doors.service, &id).await
     };
     answer(shown.await, None)
 }
@@ -279,7 +292,7 @@ pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
 pub async fn look(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let looked = async {
         let by = doors.gate.operator(&request)?;
-        Shown::load(&doors, doors.service.look_at_friend(&id, &by).await?).await
+        Shown::load(&doors.service, doors.service.look_at_friend(&id, &by).await?).await
     };
     answer(looked.await, None)
 }
@@ -300,12 +313,11 @@ pub async fn approve(
     };
     let narrowed = Narrowed { label, agents, verbs, limits, expires, code };
     if dry_run {
-        let draft = doors.service.draft_friend(&id, narrowed).await;
-        return answer(draft.map(|draft| WouldBe::of(&doors, draft)), None);
+        return answer(dry(&doors.service, &id, narrowed).await, None);
     }
     let approved = async {
         let approved = doors.service.approve_friend(&id, narrowed, &by).await?;
-        Shown::load(&doors, approved.request).await
+        Shown::load(&doors.service, approved.request).await
     };
     answer(approved.await, None)
 }
@@ -313,7 +325,7 @@ pub async fn approve(
 pub async fn deny(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let denied = async {
         let by = doors.gate.operator(&request)?;
-        Shown::load(&doors, doors.service.deny_friend(&id, &by).await?).await
+        Shown::load(&doors.service, doors.service.deny_friend(&id, &by).await?).await
     };
     answer(denied.await, None)
 }

@@ -7,15 +7,15 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::ident::AgentName;
 use baton_core::time::Timestamp;
-use baton_store::{Credential, Grant, GrantLimits, GrantRecord, GrantState, Verb};
+use baton_store::{Actor, Credential, Grant, GrantLimits, GrantRecord, GrantState, Verb};
 use http::Request;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
 
 use super::super::Doors;
 use super::{answer, read, read_optional};
-use crate::service::Error;
 use crate::service::grants::{Draft, WantedGrant, WantedLimits, spell_rate};
+use crate::service::{Error, Service};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -41,66 +41,66 @@ struct Rotate {
 /// A grant as the operator sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
-    id: String,
-    label: String,
-    agents: Vec<AgentName>,
-    verbs: Vec<Verb>,
-    limits: Limits,
+pub struct Shown {
+    pub id: String,
+    pub label: String,
+    pub agents: Vec<AgentName>,
+    pub verbs: Vec<Verb>,
+    pub limits: Limits,
     /// `active`, `paused`, `revoked` or `expired`.
-    state: &'static str,
+    pub state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    paused_at: Option<Timestamp>,
+    pub paused_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    revoked_at: Option<Timestamp>,
-    created_at: Timestamp,
-    created_by: String,
-    changed_at: Timestamp,
-    changed_by: String,
+    pub revoked_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+    pub created_by: String,
+    pub changed_at: Timestamp,
+    pub changed_by: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    last_used_at: Option<Timestamp>,
+    pub last_used_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Used>,
-    credentials: Vec<Key>,
+    pub usage: Option<Used>,
+    pub credentials: Vec<Key>,
     /// Only in the answer that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
+    pub token: Option<String>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Limits {
+pub struct Limits {
     #[serde(skip_serializing_if = "Option::is_none")]
-    rate: Option<String>,
+    pub rate: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    burst: Option<u32>,
+    pub burst: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    open_tasks: Option<u32>,
+    pub open_tasks: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tasks_per_day: Option<u32>,
+    pub tasks_per_day: Option<u32>,
     /// In bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<u64>,
+    pub body: Option<u64>,
 }
 
 /// What is counted of a grant with limits on tasks.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Used {
-    open_tasks: u32,
-    tasks_today: u32,
+pub struct Used {
+    pub open_tasks: u32,
+    pub tasks_today: u32,
 }
 
 /// A token, by its first characters.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Key {
-    hint: String,
-    created_at: Timestamp,
+pub struct Key {
+    pub hint: String,
+    pub created_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
 }
 
 #[derive(Serialize)]
@@ -111,16 +111,16 @@ struct Grants {
 /// What would be made.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WouldBe {
-    dry_run: bool,
-    label: String,
-    agents: Vec<AgentName>,
-    verbs: Vec<Verb>,
-    limits: Limits,
+pub struct WouldBe {
+    pub dry_run: bool,
+    pub label: String,
+    pub agents: Vec<AgentName>,
+    pub verbs: Vec<Verb>,
+    pub limits: Limits,
     #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
     /// What the holder could do, in plain words.
-    means: Vec<String>,
+    pub means: Vec<String>,
 }
 
 impl Limits {
@@ -143,7 +143,7 @@ impl From<&Credential> for Key {
 }
 
 impl Shown {
-    fn of(record: &GrantRecord, now: Timestamp, token: Option<String>) -> Self {
+    pub fn of(record: &GrantRecord, now: Timestamp, token: Option<String>) -> Self {
         let grant: &Grant = &record.grant;
         let state = grant.state_at(now);
         let (paused_at, revoked_at) = match state {
@@ -173,11 +173,38 @@ impl Shown {
     }
 }
 
+/// Every grant, the newest first.
+pub async fn all(service: &Service) -> Result<Vec<Shown>, Error> {
+    let (grants, now) = (service.store.list_grants().await?, service.now());
+    Ok(grants.iter().map(|record| Shown::of(record, now, None)).collect())
+}
+
+pub async fn load(service: &Service, id: &str) -> Result<Shown, Error> {
+    Ok(Shown::of(&service.load_grant(id).await?, service.now(), None))
+}
+
+/// Makes one; the token is in the answer and nowhere else.
+pub async fn make(service: &Service, wanted: WantedGrant, by: &Actor) -> Result<Shown, Error> {
+    let (grant, token) = service.create_grant(wanted, by).await?;
+    let record = service.load_grant(&grant.id).await?;
+    Ok(Shown::of(&record, service.now(), Some(token.reveal().to_owned())))
+}
+
+/// What would be made, in plain words too.
+pub fn dry(service: &Service, wanted: WantedGrant) -> Result<WouldBe, Error> {
+    Ok(WouldBe::of(service, service.draft_grant(wanted)?))
+}
+
+/// A new token, as in [`make`]. The earlier ones go on for `overlap`.
+pub async fn turn(service: &Service, id: &str, overlap: Option<&str>, by: &Actor) -> Result<Shown, Error> {
+    let (record, token) = service.rotate_grant(id, overlap, by).await?;
+    Ok(Shown::of(&record, service.now(), Some(token.reveal().to_owned())))
+}
+
 pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
-        let (grants, now) = (doors.service.store.list_grants().await?, doors.service.now());
-        Ok(Grants { grants: grants.iter().map(|record| Shown::of(record, now, None)).collect() })
+        Ok(Grants { grants: all(&doors.service).await? })
     };
     answer(listed.await, None)
 }
@@ -185,7 +212,7 @@ pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
 pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
-        Ok(Shown::of(&doors.service.load_grant(&id).await?, doors.service.now(), None))
+        load(&doors.service, &id).await
     };
     answer(shown.await, None)
 }
@@ -202,23 +229,14 @@ pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> 
     };
     let wanted = WantedGrant { label, agents, verbs, limits, expires };
     if dry_run {
-        return answer(dry(&doors, wanted), None);
+        return answer(dry(&doors.service, wanted), None);
     }
-    let created = async {
-        let (grant, token) = doors.service.create_grant(wanted, &by).await?;
-        let record = doors.service.load_grant(&grant.id).await?;
-        Ok(Shown::of(&record, doors.service.now(), Some(token.reveal().to_owned())))
-    };
-    answer(created.await, None)
-}
-
-fn dry(doors: &Doors, wanted: WantedGrant) -> Result<WouldBe, Error> {
-    Ok(WouldBe::of(doors, doors.service.draft_grant(wanted)?))
+    answer(make(&doors.service, wanted, &by).await, None)
 }
 
 impl WouldBe {
-    pub(super) fn of(doors: &Doors, draft: Draft) -> Self {
-        let means = doors.service.words_of(&draft);
+    pub fn of(service: &Service, draft: Draft) -> Self {
+        let means = service.words_of(&draft);
         let Draft { label, agents, verbs, limits, expires_at } = draft;
         Self { dry_run: true, label, agents, verbs, limits: Limits::of(&limits), expires_at, means }
     }
@@ -249,8 +267,7 @@ pub async fn rotate(
         let (parts, body) = request.into_parts();
         let by = doors.gate.operator(&parts)?;
         let Rotate { overlap } = read_optional(&doors, &parts.headers, body).await?;
-        let (record, token) = doors.service.rotate_grant(&id, overlap.as_deref(), &by).await?;
-        Ok(Shown::of(&record, doors.service.now(), Some(token.reveal().to_owned())))
+        turn(&doors.service, &id, overlap.as_deref(), &by).await
     };
     answer(rotated.await, None)
 }

@@ -1,15 +1,19 @@
 //! The admin API, `/api/v1`: what the operator and the command line see of a node.
 
-mod audit;
-mod control;
-mod deliveries;
-mod friends;
-mod grants;
+pub(super) mod audit;
+pub(super) mod control;
+pub(super) mod deliveries;
+pub(super) mod friends;
+pub(super) mod grants;
 mod keys;
+pub(super) mod log;
+mod login;
+pub(super) mod needs;
 mod peers;
 mod rpc;
-mod status;
-mod tasks;
+pub(super) mod settings;
+pub(super) mod status;
+pub(super) mod tasks;
 
 use std::sync::Arc;
 
@@ -53,6 +57,12 @@ pub fn router() -> Router<Arc<Doors>> {
         .route("/api/v1/tasks/{id}/cancel", post(tasks::cancel))
         .route("/api/v1/tasks/{id}/messages", post(tasks::message))
         .route("/api/v1/tasks/{id}/events", get(tasks::events))
+        .route("/api/v1/tasks/{id}/log", get(log::show))
+        .route("/api/v1/tasks/{id}/retry", post(tasks::retry))
+        .route("/api/v1/tasks/{id}/attend", post(needs::attend))
+        .route("/api/v1/needs", get(needs::show))
+        .route("/api/v1/login", post(login::invite))
+        .route("/api/v1/settings", get(settings::show))
         .route("/api/v1/keys", get(keys::list).post(keys::create))
         .route("/api/v1/keys/{kid}", delete(keys::retire))
         .route("/api/v1/deliveries", get(deliveries::list))

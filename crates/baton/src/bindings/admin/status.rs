@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::ident::AgentName;
+use baton_core::model::TaskState;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use serde::Serialize;
@@ -15,31 +16,32 @@ use super::super::media::Media;
 use super::super::{Doors, a2a, fault};
 use super::answer;
 use super::control::Controls;
-use crate::service::Error;
 use crate::service::agents::Entry;
+use crate::service::pace::Ended;
+use crate::service::{Error, Service};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Status {
-    version: &'static str,
-    boot: String,
-    draining: bool,
+pub struct Status {
+    pub version: &'static str,
+    pub boot: String,
+    pub draining: bool,
     /// Attempts under way.
-    running: usize,
+    pub running: usize,
     /// Tasks that somebody watches.
-    watched: usize,
-    store: Store,
-    control: Controls,
+    pub watched: usize,
+    pub store: Store,
+    pub control: Controls,
 }
 
 #[derive(Serialize)]
-struct Store {
+pub struct Store {
     /// Transactions that wrote, since the start.
-    commits: u64,
+    pub commits: u64,
     /// Operations in them.
-    operations: u64,
+    pub operations: u64,
     /// Tasks by A2A state; direct messages are `TASK_STATE_UNSPECIFIED`.
-    tasks: BTreeMap<&'static str, u64>,
+    pub tasks: BTreeMap<&'static str, u64>,
 }
 
 #[derive(Serialize)]
@@ -48,14 +50,19 @@ struct Agents {
 }
 
 #[derive(Serialize)]
-struct Agent {
-    name: String,
-    title: String,
-    description: String,
-    runner: &'static str,
-    publish: bool,
-    url: String,
-    default: bool,
+#[serde(rename_all = "camelCase")]
+pub struct Agent {
+    pub name: String,
+    pub title: String,
+    pub description: String,
+    pub runner: &'static str,
+    pub publish: bool,
+    pub url: String,
+    pub default: bool,
+    /// Its tasks by A2A state.
+    pub tasks: BTreeMap<&'static str, u64>,
+    /// What ended in the last hour, as far as this node has run so long.
+    pub last_hour: Ended,
 }
 
 pub async fn show(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
@@ -64,7 +71,11 @@ pub async fn show(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
 
 async fn status(doors: &Doors, request: &Parts) -> Result<Status, Error> {
     doors.gate.operator(request)?;
-    let service = &doors.service;
+    load(&doors.service).await
+}
+
+/// How the node is.
+pub async fn load(service: &Service) -> Result<Status, Error> {
     let store = service.store.status().await?;
     Ok(Status {
         version: env!("CARGO_PKG_VERSION"),
@@ -76,19 +87,24 @@ async fn status(doors: &Doors, request: &Parts) -> Result<Status, Error> {
         store: Store {
             commits: store.commits,
             operations: store.operations,
-            tasks: store.tasks.into_iter().map(|(state, n)| (state.as_str(), n)).collect(),
+            tasks: by_state(store.tasks.iter().map(|(_, state, n)| (*state, *n))),
         },
     })
 }
 
 pub async fn agents(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    let agents = doors.gate.operator(&request).map(|_| list(&doors));
-    answer(agents, None)
+    let agents = async {
+        doors.gate.operator(&request)?;
+        Ok(Agents { agents: agents_of(&doors.service).await? })
+    };
+    answer(agents.await, None)
 }
 
-fn list(doors: &Doors) -> Agents {
-    let default = doors.service.agents.find_default().map(|agent| agent.name().clone());
-    let agents = doors.service.agents.list();
+/// Every agent, by name.
+pub async fn agents_of(service: &Service) -> Result<Vec<Agent>, Error> {
+    let counts = service.store.status().await?.tasks;
+    let default = service.agents.find_default().map(|agent| agent.name().clone());
+    let agents = service.agents.list();
     let agents = agents.iter().map(|entry| {
         let agent = &entry.settings;
         Agent {
@@ -97,11 +113,23 @@ fn list(doors: &Doors) -> Agents {
             description: agent.description.clone(),
             runner: agent.runner.kind(),
             publish: agent.publish,
-            url: doors.service.site.url(&agent.name),
+            url: service.site.url(&agent.name),
             default: default.as_ref() == Some(&agent.name),
+            tasks: by_state(
+                counts.iter().filter(|(of, _, _)| *of == agent.name).map(|(_, state, n)| (*state, *n)),
+            ),
+            last_hour: service.hub.pace.last_hour(&agent.name, service.now()),
         }
     });
-    Agents { agents: agents.collect() }
+    Ok(agents.collect())
+}
+
+fn by_state(counts: impl Iterator<Item = (TaskState, u64)>) -> BTreeMap<&'static str, u64> {
+    let mut sums = BTreeMap::new();
+    for (state, n) in counts {
+        *sums.entry(state.as_str()).or_default() += n;
+    }
+    sums
 }
 
 /// The manifest of one agent.

@@ -8,7 +8,8 @@ use axum::response::Response;
 use baton_core::ident::AgentName;
 use baton_core::ident::Owner;
 use baton_core::model::{Message, TaskObject, TaskState};
-use baton_core::task::Snapshot;
+use baton_core::task::{Snapshot, State as TaskLife};
+use baton_core::time::Timestamp;
 use baton_store::By;
 use baton_wire::sse::Wrap;
 use http::Request;
@@ -18,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use super::super::media::Media;
 use super::super::{Doors, fault, sse};
 use super::{Asked, answer, query, read};
-use crate::service::Error;
 use crate::service::list::ListAll;
+use crate::service::{Error, Service};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -37,32 +38,89 @@ struct Said {
 
 /// A task as the operator sees it.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Shown {
-    agent: AgentName,
-    owner: Owner,
+    pub agent: AgentName,
+    pub owner: Owner,
+    /// The first line of what it was handed in with, cut short; empty where that is no text.
+    pub title: String,
+    pub created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// Until when a question waits for its answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_until: Option<Timestamp>,
+    /// Somebody asked for its end, which has not come yet.
+    pub cancel_requested: bool,
+    /// It failed after as many attempts as it may have.
+    pub dead_letter: bool,
     /// Of the newest attempt; zero before the first.
-    attempt: u32,
-    task: TaskObject,
+    pub attempt: u32,
+    pub task: TaskObject,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Page {
-    tasks: Vec<Shown>,
-    next_page_token: String,
-    total_size: u64,
+pub struct Page {
+    pub tasks: Vec<Shown>,
+    pub next_page_token: String,
+    pub total_size: u64,
 }
 
 impl Shown {
     pub fn of(snapshot: &Snapshot, history: Option<usize>, artifacts: bool) -> Self {
         let task = &snapshot.task;
+        let (answer_until, dead_letter) = match task.state {
+            TaskLife::Interrupted { until, .. } => (Some(until), false),
+            TaskLife::Failed { dead_letter, .. } => (None, dead_letter),
+            TaskLife::Ready { .. }
+            | TaskLife::Running { .. }
+            | TaskLife::Completed
+            | TaskLife::Canceled
+            | TaskLife::Rejected
+            | TaskLife::Answered => (None, false),
+        };
         Self {
+            title: title(snapshot),
+            created_at: task.created_at,
+            deadline: task.deadline,
+            answer_until,
+            cancel_requested: task.cancel_requested && !task.state.is_terminal(),
+            dead_letter,
             agent: task.agent.clone(),
             owner: task.owner.clone(),
             attempt: task.attempt,
             task: snapshot.object(history, artifacts),
         }
     }
+}
+
+/// Characters of a title.
+const TITLE: usize = 120;
+
+fn title(snapshot: &Snapshot) -> String {
+    let Some((_, first)) = snapshot.messages.first() else { return String::new() };
+    let text = first.joined_text();
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(TITLE) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+/// A page of everybody's, newest created first.
+pub async fn page(service: &Service, list: ListAll) -> Result<Page, Error> {
+    let page = service.list_all(list).await?;
+    Ok(Page {
+        tasks: page.tasks.iter().map(|task| Shown::of(task, Some(1), false)).collect(),
+        next_page_token: page.next_page_token,
+        total_size: page.total,
+    })
+}
+
+/// One with all of its content.
+pub async fn load(service: &Service, id: &str) -> Result<Shown, Error> {
+    Ok(Shown::of(&*service.load_by(&By::Node, id).await?, None, true))
 }
 
 pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
@@ -75,12 +133,7 @@ pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, reques
             size: filter.page_size,
             page_token: filter.page_token,
         };
-        let page = doors.service.list_all(wanted).await?;
-        Ok(Page {
-            tasks: page.tasks.iter().map(|task| Shown::of(task, Some(1), false)).collect(),
-            next_page_token: page.next_page_token,
-            total_size: page.total,
-        })
+        page(&doors.service, wanted).await
     };
     answer(listed.await, None)
 }
@@ -88,7 +141,7 @@ pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, reques
 pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
-        Ok(Shown::of(&*doors.service.load_by(&By::Node, &id).await?, None, true))
+        load(&doors.service, &id).await
     };
     answer(shown.await, Some(&id))
 }
@@ -111,11 +164,18 @@ pub async fn message(
         let (parts, body) = request.into_parts();
         let by = doors.gate.operator(&parts)?;
         let Said { message } = read(&doors, &parts.headers, body).await?;
-        let task = doors.service.message_by(&By::Node, &id, message).await?;
-        doors.service.tell_audit(&by, ("task.message", &id)).await;
-        Ok(Shown::of(&task, None, true))
+        Ok(Shown::of(&*doors.service.say(&id, message, &by).await?, None, true))
     };
     answer(said.await, Some(&id))
+}
+
+/// A new task with the same message, where the old one is over.
+pub async fn retry(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
+    let retried = async {
+        let by = doors.gate.operator(&request)?;
+        Ok(Shown::of(&*doors.service.retry(&id, &by).await?, None, true))
+    };
+    answer(retried.await, Some(&id))
 }
 
 pub async fn events(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 mod cards;
 mod elsewhere;
 mod files;
+mod login;
 mod node;
 mod terminal;
 

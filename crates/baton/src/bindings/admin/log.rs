@@ -1,0 +1,156 @@
+//! What happened to a task, event by event, and who worked on it; for the operator.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use baton_core::task::{Body, Event, HolderKind};
+use baton_core::time::Timestamp;
+use baton_store::{AttemptRecord, By};
+use http::request::Parts;
+use serde::{Deserialize, Serialize};
+
+use super::super::Doors;
+use super::{Asked, answer, query};
+use crate::service::{Error, Service};
+
+/// Events in one answer.
+const EVENTS: usize = 200;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct From {
+    /// Only events after this sequence number; the newest where it is not said.
+    after: Option<u64>,
+}
+
+#[derive(Serialize)]
+pub struct Log {
+    /// In order. A task that ended long ago keeps its content, not its events.
+    pub events: Vec<Entry>,
+    /// In order.
+    pub attempts: Vec<Attempt>,
+}
+
+/// One event, without its content.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    pub sequence: u64,
+    pub at: Timestamp,
+    pub kind: &'static str,
+    /// The number of the attempt that begins with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// How the attempt ended that ends with it, or why the task failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
+    /// The id of the message that it brought.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// When the next attempt may begin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    /// The artifact that was written, and how much of it, about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<usize>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    pub number: u32,
+    /// `node` or `worker`.
+    pub by: &'static str,
+    /// A node's boot, or a worker's name.
+    pub holder: String,
+    pub started_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
+}
+
+impl std::convert::From<&Event> for Entry {
+    fn from(event: &Event) -> Self {
+        let plain = Self {
+            sequence: event.seq,
+            at: event.at,
+            kind: event.body.kind(),
+            attempt: None,
+            outcome: None,
+            message: event.body.message().map(|message| message.message_id.clone()),
+            not_before: None,
+            artifact: None,
+            bytes: None,
+        };
+        match &event.body {
+            Body::Claimed { attempt } => Self { attempt: Some(attempt.number), ..plain },
+            Body::Requeued { outcome, not_before, .. } => {
+                Self { outcome: Some(outcome.as_str()), not_before: *not_before, ..plain }
+            }
+            Body::Failed { reason, .. } => Self { outcome: Some(reason.as_str()), ..plain },
+            Body::Wrote { chunk } => {
+                let artifact = &chunk.artifact;
+                let bytes = artifact.parts.iter().map(baton_core::model::Part::weight).sum();
+                let name = artifact.name.clone().unwrap_or_else(|| artifact.artifact_id.clone());
+                Self { artifact: Some(name), bytes: Some(bytes), ..plain }
+            }
+            Body::Submitted { .. }
+            | Body::Progressed { .. }
+            | Body::Used { .. }
+            | Body::Interrupted { .. }
+            | Body::Messaged { .. }
+            | Body::Resumed { .. }
+            | Body::HolderGone
+            | Body::CancelRequested
+            | Body::Completed { .. }
+            | Body::Canceled { .. }
+            | Body::Rejected { .. }
+            | Body::Answered { .. } => plain,
+        }
+    }
+}
+
+impl std::convert::From<AttemptRecord> for Attempt {
+    fn from(record: AttemptRecord) -> Self {
+        Self {
+            number: record.number,
+            by: match record.holder.kind {
+                HolderKind::Node => "node",
+                HolderKind::Worker => "worker",
+            },
+            holder: record.holder.name.to_string(),
+            started_at: record.started_at,
+            ended_at: record.end.map(|end| end.at),
+            outcome: record.end.map(|end| end.outcome.as_str()),
+        }
+    }
+}
+
+/// The events after a sequence number, the newest where none is named, and all attempts.
+pub async fn load(service: &Service, id: &str, after: Option<u64>) -> Result<Log, Error> {
+    let task = service.load_by(&By::Node, id).await?;
+    let newest = task.task.seq.saturating_sub(EVENTS as u64);
+    let events = service.store.events(task.task.id, after.unwrap_or(newest), EVENTS).await?;
+    let attempts = service.store.attempts(task.task.id).await?;
+    Ok(Log {
+        events: events.iter().map(|event| Entry::from(&**event)).collect(),
+        attempts: attempts.into_iter().map(Attempt::from).collect(),
+    })
+}
+
+pub async fn show(
+    State(doors): State<Arc<Doors>>,
+    Path(id): Path<String>,
+    from: Asked<From>,
+    request: Parts,
+) -> Response {
+    let shown = async {
+        doors.gate.operator(&request)?;
+        load(&doors.service, &id, query(from)?.after).await
+    };
+    answer(shown.await, Some(&id))
+}

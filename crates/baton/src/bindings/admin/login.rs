@@ -1,0 +1,33 @@
+//! The link by which the operator signs in to the console: made over the node's own socket.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use baton_core::time::Timestamp;
+use http::request::Parts;
+use serde::Serialize;
+
+use super::super::Doors;
+use super::answer;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Invited {
+    /// Opens the console once. What stands behind the `#` is the code; a browser sends it to nobody.
+    url: String,
+    /// The same code, for the form of the page.
+    code: String,
+    expires_at: Timestamp,
+}
+
+pub async fn invite(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
+    let invited = async {
+        let by = doors.gate.operator(&request)?;
+        let (code, expires_at) = doors.sessions.invite(doors.service.now());
+        doors.service.tell_audit(&by, ("console.invite", "console")).await;
+        let url = format!("{}/console/login#{}", doors.service.site.base, code.reveal());
+        Ok(Invited { url, code: code.reveal().to_owned(), expires_at })
+    };
+    answer(invited.await, None)
+}

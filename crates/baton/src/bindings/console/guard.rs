@@ -1,0 +1,197 @@
+//! Who may see a page, and what keeps another page from acting in a person's name: the session's cookie, where a request
+//! comes from, and the headers that every answer carries.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::response::Response;
+use baton_store::Actor;
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, ORIGIN, REFERRER_POLICY, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use url::Url;
+
+use super::super::Doors;
+use super::login;
+use super::session::Session;
+
+/// Nothing but our own files, and nothing of ours in a frame.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+     form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+);
+
+/// What a file of an agent may do when it is opened by itself: nothing.
+pub const FILE_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
+
+const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The cookie where the connection is secret: browsers keep it from every other host and from plain HTTP.
+const SECURE_COOKIE: &str = "__Host-baton";
+
+/// Adds what every answer of the console carries, where it does not say otherwise itself.
+pub async fn harden(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+        // Our own forms must say where they come from, so not `no-referrer`.
+        (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
+        (OPENER, HeaderValue::from_static("same-origin")),
+        (RESOURCE, HeaderValue::from_static("same-origin")),
+    ] {
+        headers.entry(name).or_insert(value);
+    }
+    response
+}
+
+/// Somebody who is signed in, and the request of theirs.
+#[derive(Debug)]
+pub struct Visitor {
+    pub session: Session,
+    /// Who that is, for the audit log.
+    pub by: Actor,
+    /// The path and the query that were asked for.
+    pub at: String,
+    /// The page is fetched by the script, to be compared with what is shown.
+    pub refreshes: bool,
+}
+
+impl FromRequestParts<Arc<Doors>> for Visitor {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, doors: &Arc<Doors>) -> Result<Self, Response> {
+        let refreshes = parts.headers.contains_key("x-baton-refresh");
+        let by_person = !refreshes && parts.uri.path() != "/console/live";
+        let found = secrets(&parts.headers, &parts.uri)
+            .find_map(|secret| doors.sessions.find(&secret, by_person, doors.service.now()));
+        let at = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+        let Some(session) = found else { return Err(login::ask_for(&at)) };
+        let by = Actor::new("operator", doors.gate.origin_of(parts).to_string());
+        Ok(Self { session, by, at, refreshes })
+    }
+}
+
+/// Whether a request that changes something comes from one of our own pages. Browsers say so of every POST.
+pub fn is_ours(headers: &HeaderMap, uri: &Uri, base: &str) -> bool {
+    let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
+    if site.is_some_and(|site| site != b"same-origin") {
+        return false;
+    }
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let (Some(origin), None) = (origins.next(), origins.next()) else { return false };
+    let Some(origin) = origin.to_str().ok().and_then(|origin| Url::parse(origin).ok()) else { return false };
+    let same = |other: &str| Url::parse(other).is_ok_and(|other| other.origin() == origin.origin());
+    let host = host(headers, uri);
+    matches!(origin.scheme(), "http" | "https")
+        && (host.is_some_and(|host| same(&format!("{}://{host}", origin.scheme()))) || same(base))
+}
+
+/// Whether the page that a form is on came over a secret connection, whatever stands between it and us.
+fn is_secret(headers: &HeaderMap) -> bool {
+    headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://"))
+}
+
+fn host<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> Option<&'r str> {
+    let named = headers.get(HOST).and_then(|host| host.to_str().ok());
+    named.or_else(|| uri.authority().map(http::uri::Authority::as_str))
+}
+
+/// The name of the cookie over plain HTTP. Browsers do not tell the ports of a host apart, so the name does: two nodes on
+/// one machine do not sign each other out.
+fn plain_cookie(headers: &HeaderMap, uri: &Uri) -> String {
+    let port = host(headers, uri).and_then(|host| host.rsplit_once(':')).map_or("80", |(_, port)| port);
+    let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+    format!("baton-{}", if digits { port } else { "80" })
+}
+
+/// The header that makes a browser keep a session, or forget it where `secret` is empty.
+pub fn set_cookie(headers: &HeaderMap, uri: &Uri, secret: &str) -> (HeaderName, HeaderValue) {
+    let age = if secret.is_empty() { "; Max-Age=0" } else { "" };
+    let text = if is_secret(headers) {
+        format!("{SECURE_COOKIE}={secret}; Path=/; Secure; HttpOnly; SameSite=Strict{age}")
+    } else {
+        let name = plain_cookie(headers, uri);
+        format!("{name}={secret}; Path=/console; HttpOnly; SameSite=Strict{age}")
+    };
+    (SET_COOKIE, HeaderValue::from_str(&text).expect("a secret and a port are plain ASCII"))
+}
+
+/// What the request brings as the secret of a session.
+fn secrets<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> impl Iterator<Item = String> + use<'r> {
+    let plain = plain_cookie(headers, uri);
+    let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.filter(move |(name, _)| *name == SECURE_COOKIE || *name == plain).map(|(_, value)| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = "https://agents.example.com";
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
+    }
+
+    fn ours(pairs: &[(&'static str, &'static str)]) -> bool {
+        is_ours(&headers(pairs), &Uri::from_static("/console/login"), BASE)
+    }
+
+    #[test]
+    fn a_form_of_ours() {
+        let host = ("host", "127.0.0.1:8420");
+        assert!(ours(&[host, ("origin", "http://127.0.0.1:8420")]));
+        assert!(ours(&[host, ("origin", "http://127.0.0.1:8420"), ("sec-fetch-site", "same-origin")]));
+        assert!(
+            ours(&[("host", "10.0.0.3:8420"), ("origin", "https://agents.example.com")]),
+            "behind a proxy"
+        );
+        assert!(ours(&[("host", "Agents.example.com:443"), ("origin", "https://agents.example.com")]));
+    }
+
+    #[test]
+    fn a_form_of_somebody_else() {
+        let host = ("host", "127.0.0.1:8420");
+        assert!(!ours(&[host]), "a browser says where a form comes from");
+        for origin in ["http://127.0.0.1:3000", "https://evil.example", "null", "", "http://localhost:8420"] {
+            assert!(!ours(&[host, ("origin", origin)]), "{origin}");
+        }
+        for site in ["cross-site", "same-site", "none"] {
+            assert!(!ours(&[host, ("origin", "http://127.0.0.1:8420"), ("sec-fetch-site", site)]), "{site}");
+        }
+        let twice = [host, ("origin", "http://127.0.0.1:8420"), ("origin", "https://evil.example")];
+        let mut both = HeaderMap::new();
+        for (name, value) in twice {
+            both.append(name, HeaderValue::from_static(value));
+        }
+        assert!(!is_ours(&both, &Uri::from_static("/console"), BASE));
+    }
+
+    #[test]
+    fn cookies_are_as_strict_as_they_can_be() {
+        let uri = Uri::from_static("/console/login");
+        let plain = set_cookie(
+            &headers(&[("host", "127.0.0.1:8420"), ("origin", "http://127.0.0.1:8420")]),
+            &uri,
+            "s",
+        );
+        assert_eq!(plain.1, "baton-8420=s; Path=/console; HttpOnly; SameSite=Strict");
+        let secret =
+            set_cookie(&headers(&[("host", "a.example"), ("origin", "https://a.example")]), &uri, "s");
+        assert_eq!(secret.1, "__Host-baton=s; Path=/; Secure; HttpOnly; SameSite=Strict");
+        let sent = headers(&[
+            ("host", "127.0.0.1:8420"),
+            ("cookie", "a=b; baton-8421=x; baton-8420=y; __Host-baton=z"),
+        ]);
+        assert_eq!(secrets(&sent, &uri).collect::<Vec<_>>(), ["y", "z"]);
+    }
+}
