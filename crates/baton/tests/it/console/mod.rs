@@ -49,7 +49,7 @@ impl Person {
     /// Keeps the cookie that an answer sets.
     pub fn keep(&mut self, answer: &Answer) {
         let set = answer.header("set-cookie").expect("a cookie is set");
-        self.cookie = set.split(';').next().unwrap().to_owned();
+        set.split(';').next().unwrap().clone_into(&mut self.cookie);
     }
 
     pub fn request(
