@@ -36,11 +36,13 @@ pub struct Outbox {
     due: Option<Instant>,
     urgent: bool,
     commits: u32,
+    /// A piece of an artifact was not heard, since the task is to be cancelled.
+    cut: bool,
 }
 
 impl Outbox {
     pub fn new(reporter: Reporter) -> Self {
-        Self { reporter, facts: Vec::new(), bytes: 0, due: None, urgent: false, commits: 0 }
+        Self { reporter, facts: Vec::new(), bytes: 0, due: None, urgent: false, commits: 0, cut: false }
     }
 
     /// When [`Outbox::flush`] should be called, unless there is more to be had at once; `None` while there is nothing to
@@ -99,12 +101,15 @@ impl Outbox {
     /// Takes everything to the log as one commit. A refusal says what the agent may not do, and of what was pushed
     /// only what came before it is in the log.
     pub async fn flush(&mut self) -> Result<(), Refused> {
-        let facts = std::mem::take(&mut self.facts);
+        let mut facts = std::mem::take(&mut self.facts);
         self.clear();
         if facts.is_empty() {
             return Ok(());
         }
         self.commits += 1;
+        if self.cut {
+            facts = facts.into_iter().map(without_a_piece).collect();
+        }
         match self.commit(facts.clone()).await {
             Err(Refused::Invalid(_)) if facts.len() > 1 => {
                 for fact in facts {
@@ -113,10 +118,14 @@ impl Outbox {
                 Ok(())
             }
             // Only the end is heard now; what came before it does not matter any more.
-            Err(Refused::Canceling) => match facts.into_iter().find_map(end) {
-                Some(end) => self.commit(vec![end]).await,
-                None => Ok(()),
-            },
+            Err(Refused::Canceling) => {
+                self.cut |= facts.iter().any(|fact| matches!(fact, Fact::Artifact(_)));
+                let end = facts.into_iter().find_map(end);
+                match end.map(|end| if self.cut { without_a_piece(end) } else { end }) {
+                    Some(end) => self.commit(vec![end]).await,
+                    None => Ok(()),
+                }
+            }
             result => result,
         }
     }
@@ -162,6 +171,14 @@ fn end(fact: Fact) -> Option<Fact> {
         | Fact::Canceled
         | Fact::Released
         | Fact::HolderGone(_) => Some(fact),
+    }
+}
+
+/// The fact as it can be said where a piece of the answer was not heard: an answer that lacks one is not complete.
+fn without_a_piece(fact: Fact) -> Fact {
+    match fact {
+        Fact::Complete(_) => Fact::Canceled,
+        other => other,
     }
 }
 

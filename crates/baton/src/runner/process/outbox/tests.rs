@@ -92,6 +92,24 @@ async fn a_cancelled_task_hears_only_the_end() {
     assert_eq!(*script.heard.lock().unwrap(), [vec![Fact::Canceled]]);
 }
 
+/// Whether the piece was refused before the end or together with it.
+#[tokio::test]
+async fn an_answer_that_lacks_a_piece_is_not_complete() {
+    for before in [true, false] {
+        let (mut outbox, script) = outbox([Err(Refused::Canceling)]);
+        outbox.push(chunk("a", "x", false), Instant::now());
+        if before {
+            outbox.flush().await.unwrap();
+        }
+        outbox.finish(Fact::Complete(None)).await;
+        assert_eq!(*script.heard.lock().unwrap(), [vec![Fact::Canceled]], "{before}");
+    }
+    let (mut outbox, script) = outbox([Err(Refused::Canceling)]);
+    outbox.push(progress("almost"), Instant::now());
+    outbox.finish(Fact::Complete(None)).await;
+    assert_eq!(*script.heard.lock().unwrap(), [vec![Fact::Complete(None)]], "it lacks nothing");
+}
+
 #[tokio::test]
 async fn a_store_that_recovers_gets_it_again() {
     let (mut outbox, script) = outbox([Err(Refused::Unavailable), Ok(())]);
