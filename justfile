@@ -16,6 +16,10 @@ lint:
 test *ARGS:
     ./test {{ARGS}}
 
+# Writes docs/openapi.json anew, after a change of the admin API.
+openapi:
+    UPDATE_OPENAPI=1 cargo nextest run --workspace -E 'test(the_copy_in_docs_is_current)'
+
 # Walls, licences and sources (needs cargo-deny).
 deny:
     cargo deny check bans licenses sources

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use baton_store::{Per, Rate};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::config::settings::{
     Agent, Auth, ClaimRule, Destination, Limits, NamePattern, Net, Node, Process, ProxyHeader, Runner,
@@ -12,14 +13,16 @@ use crate::config::settings::{
 };
 
 /// A section of the configuration.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = SettingsSection)]
 pub struct Section {
     /// As it is called in a file.
     pub name: String,
     pub entries: Vec<Entry>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = SettingsEntry)]
 pub struct Entry {
     pub key: &'static str,
     pub value: String,

@@ -8,6 +8,7 @@ use baton_core::task::Body;
 use baton_core::time::Timestamp;
 use baton_store::Committed;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Minutes that are looked back.
 const MINUTES: usize = 60;
@@ -15,7 +16,7 @@ const MINUTES: usize = 60;
 const MINUTE_MS: i64 = 60_000;
 
 /// Tasks that ended in a time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Ended {
     /// Completed, rejected or canceled, or answered with a message.
     pub done: u64,

@@ -17,15 +17,15 @@ const PATIENCE: Duration = Duration::from_mins(3);
 /// The exit status of `conformance/clients/run` where the client is not installed.
 const MISSING: i32 = 3;
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
 
 /// The node of `conformance/clients/node.toml`, as a process of its own.
-struct Node {
+pub struct Node {
     child: Child,
-    url: String,
-    _data: tempfile::TempDir,
+    pub url: String,
+    data: tempfile::TempDir,
 }
 
 fn baton(data: &Path, args: &[&str]) -> Command {
@@ -37,7 +37,7 @@ fn baton(data: &Path, args: &[&str]) -> Command {
 }
 
 impl Node {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let data = tempfile::tempdir().unwrap();
         let serve = ["serve", "--config", "conformance/clients/node.toml", "--listen", "http://127.0.0.1:0"];
         let child = baton(data.path(), &serve).stdout(Stdio::null()).spawn().unwrap();
@@ -51,10 +51,25 @@ impl Node {
             assert!(begun.elapsed() < PATIENCE, "{asked:?}");
         };
         let url = agents["agents"][0]["url"].as_str().unwrap().to_owned();
-        Self { child, url, _data: data }
+        Self { child, url, data }
     }
 
-    async fn stop(mut self) {
+    pub fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// What a command prints.
+    pub async fn run(&self, args: &[&str]) -> Vec<u8> {
+        let ran = baton(self.data(), args).output().await.unwrap();
+        assert!(ran.status.success(), "{args:?}: {ran:?}");
+        ran.stdout
+    }
+
+    pub async fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_slice(&self.run(args).await).unwrap()
+    }
+
+    pub async fn stop(mut self) {
         let pid = Pid::from_raw(self.child.id().unwrap().cast_signed()).unwrap();
         kill_process(pid, Signal::TERM).unwrap();
         let status = timeout(PATIENCE, self.child.wait()).await.expect("the node drains").unwrap();

@@ -1,6 +1,7 @@
 //! The integration tests of the node: one binary, one module per subject.
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod admin_api;
 mod authentication;
 mod cli;
 mod clients;

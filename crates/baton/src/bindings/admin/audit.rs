@@ -9,6 +9,7 @@ use baton_core::time::Timestamp;
 use baton_store::{AuditReport, AuditRow, NewAudit};
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::super::Doors;
 use super::{Asked, answer, query};
@@ -16,8 +17,9 @@ use crate::hex::hex;
 use crate::service::audit::{ListAudit, spell_head};
 use crate::service::{Error, Service};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct Filter {
     since: Option<String>,
     actor: Option<String>,
@@ -28,23 +30,26 @@ pub struct Filter {
     page_token: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Allowed,
     Refused,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct Look {
     since: Option<String>,
     head: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditRow)]
 pub struct Shown {
     pub id: u64,
+    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     pub actor: String,
     /// An address, `socket`, `unix` or `node`.
@@ -53,19 +58,22 @@ pub struct Shown {
     pub target: String,
     pub outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub detail: Option<Json>,
     /// In hexadecimal.
     pub hash: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = AuditPage)]
 pub struct Page {
     pub rows: Vec<Shown>,
     pub next_page_token: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditReport)]
 pub struct Report {
     pub intact: bool,
     /// Rows that were looked at and are as they were written.
@@ -77,7 +85,8 @@ pub struct Report {
 }
 
 /// The first row that is not as it was written.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditBreak)]
 pub struct Broken {
     pub id: u64,
     pub what: String,
@@ -118,6 +127,13 @@ pub async fn look(service: &Service, since: Option<&str>, head: Option<&str>) ->
     Ok(Report::from(service.verify_audit(since, head).await?))
 }
 
+/// A page of the audit log, the newest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/audit",
+    params(Filter),
+    responses((status = 200, description = "A page", body = Page))
+)]
 pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
@@ -129,6 +145,13 @@ pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, reques
     answer(listed.await, None)
 }
 
+/// Whether the audit log is as it was written.
+#[utoipa::path(
+    get,
+    path = "/api/v1/audit/verify",
+    params(Look),
+    responses((status = 200, description = "What was found", body = Report))
+)]
 pub async fn verify(State(doors): State<Arc<Doors>>, asked: Asked<Look>, request: Parts) -> Response {
     let verified = async {
         doors.gate.operator(&request)?;

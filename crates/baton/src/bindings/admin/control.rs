@@ -9,6 +9,7 @@ use baton_core::time::Timestamp;
 use baton_store::{Actor, Held, Hold};
 use http::request::Parts;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::super::Doors;
 use super::answer;
@@ -24,7 +25,7 @@ pub enum Act {
 }
 
 /// What the operator has done to the node and its parts.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Controls {
     /// The node is about to end.
@@ -44,23 +45,26 @@ pub struct Controls {
 }
 
 /// Since when, and who said so.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct Since {
+    #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
     pub by: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct FrozenGrant {
     /// The grant's id.
     pub grant: String,
+    #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
     pub by: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct PausedAgent {
     pub agent: String,
+    #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
     pub by: String,
 }
@@ -119,34 +123,83 @@ async fn act_on_agent(doors: &Doors, request: &Parts, name: &str, hold: fn(Hold)
     answer(done.await, None)
 }
 
+/// Stops the node as SIGTERM does.
+#[utoipa::path(
+    post,
+    path = "/api/v1/node/drain",
+    responses((status = 200, description = "What holds then", body = Controls))
+)]
 pub async fn drain(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     act(&doors, &request, Act::Drain).await
 }
 
+/// Says that the node is not ready, and serves on.
+#[utoipa::path(
+    post,
+    path = "/api/v1/node/lame-duck",
+    responses((status = 200, description = "What holds then", body = Controls))
+)]
 pub async fn lame_duck(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     act(&doors, &request, Act::LameDuck(true)).await
 }
 
+/// Says that the node is ready again.
+#[utoipa::path(
+    post,
+    path = "/api/v1/node/end-lame-duck",
+    responses((status = 200, description = "What holds then", body = Controls))
+)]
 pub async fn end_lame_duck(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     act(&doors, &request, Act::LameDuck(false)).await
 }
 
+/// Begins no work; messages are taken.
+#[utoipa::path(
+    post,
+    path = "/api/v1/node/pause",
+    responses((status = 200, description = "What holds then", body = Controls))
+)]
 pub async fn pause(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     act(&doors, &request, Act::Hold(Hold::PauseNode)).await
 }
 
+/// Begins work again.
+#[utoipa::path(
+    post,
+    path = "/api/v1/node/resume",
+    responses((status = 200, description = "What holds then", body = Controls))
+)]
 pub async fn resume(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     act(&doors, &request, Act::Release(Hold::PauseNode)).await
 }
 
+/// Takes no messages from anybody.
+#[utoipa::path(
+    post,
+    path = "/api/v1/node/freeze",
+    responses((status = 200, description = "What holds then", body = Controls))
+)]
 pub async fn freeze(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     act(&doors, &request, Act::Hold(Hold::FreezeNode)).await
 }
 
+/// Takes messages again.
+#[utoipa::path(
+    post,
+    path = "/api/v1/node/unfreeze",
+    responses((status = 200, description = "What holds then", body = Controls))
+)]
 pub async fn unfreeze(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     act(&doors, &request, Act::Release(Hold::FreezeNode)).await
 }
 
+/// Begins no work of one agent.
+#[utoipa::path(
+    post,
+    path = "/api/v1/agents/{name}/pause",
+    params(("name" = String, Path, description = "Of the agent")),
+    responses((status = 200, description = "What holds then", body = Controls))
+)]
 pub async fn pause_agent(
     State(doors): State<Arc<Doors>>,
     Path(name): Path<String>,
@@ -155,6 +208,13 @@ pub async fn pause_agent(
     act_on_agent(&doors, &request, &name, Act::Hold).await
 }
 
+/// Begins work of one agent again.
+#[utoipa::path(
+    post,
+    path = "/api/v1/agents/{name}/resume",
+    params(("name" = String, Path, description = "Of the agent")),
+    responses((status = 200, description = "What holds then", body = Controls))
+)]
 pub async fn resume_agent(
     State(doors): State<Arc<Doors>>,
     Path(name): Path<String>,
@@ -163,6 +223,13 @@ pub async fn resume_agent(
     act_on_agent(&doors, &request, &name, Act::Release).await
 }
 
+/// Takes no messages by one grant.
+#[utoipa::path(
+    post,
+    path = "/api/v1/grants/{id}/freeze",
+    params(("id" = String, Path, description = "Of the grant")),
+    responses((status = 200, description = "What holds then", body = Controls))
+)]
 pub async fn freeze_grant(
     State(doors): State<Arc<Doors>>,
     Path(id): Path<String>,
@@ -171,6 +238,13 @@ pub async fn freeze_grant(
     act(&doors, &request, Act::Hold(Hold::FreezeGrant(id.into()))).await
 }
 
+/// Takes messages by one grant again.
+#[utoipa::path(
+    post,
+    path = "/api/v1/grants/{id}/unfreeze",
+    params(("id" = String, Path, description = "Of the grant")),
+    responses((status = 200, description = "What holds then", body = Controls))
+)]
 pub async fn unfreeze_grant(
     State(doors): State<Arc<Doors>>,
     Path(id): Path<String>,

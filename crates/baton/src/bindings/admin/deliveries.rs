@@ -9,14 +9,16 @@ use baton_core::time::Timestamp;
 use baton_store::{DeliveryAttempt, PushConfig};
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::super::Doors;
 use super::{Asked, answer, query};
 use crate::service::deliveries::ListDeliveries;
 use crate::service::{Error, Service};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct Filter {
     state: Option<String>,
     task: Option<String>,
@@ -24,15 +26,17 @@ pub struct Filter {
     page_token: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct Before {
     page_size: Option<usize>,
     before: Option<u64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = Delivery)]
 pub struct Shown {
     pub task_id: String,
     pub id: String,
@@ -46,26 +50,31 @@ pub struct Shown {
     /// Tries at what is next that were in vain.
     pub failures: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub due_at: Option<Timestamp>,
     /// Sequence number of the event up to which nothing is owed.
     pub settled: u64,
     pub tries: u64,
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = DeliveryPage)]
 pub struct Page {
     pub deliveries: Vec<Shown>,
     pub next_page_token: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = DeliveryAttempt)]
 pub struct Attempt {
     pub number: u64,
     /// Of the event that was told.
     pub sequence: u64,
+    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     pub took_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +83,8 @@ pub struct Attempt {
     pub error: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = DeliveryDetail)]
 pub struct Detail {
     pub delivery: Shown,
     /// The newest first.
@@ -134,6 +144,13 @@ pub async fn load(
     Ok(Detail { delivery: Shown::of(&config), attempts })
 }
 
+/// A page of the push configurations, those of the newest tasks first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/deliveries",
+    params(Filter),
+    responses((status = 200, description = "A page", body = Page))
+)]
 pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
@@ -144,6 +161,13 @@ pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, reques
     answer(listed.await, None)
 }
 
+/// A push configuration and the tries at it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/deliveries/{task}/{id}",
+    params(("task" = String, Path, description = "Of the task"), ("id" = String, Path, description = "Of the push configuration"), Before),
+    responses((status = 200, description = "The newest try first", body = Detail))
+)]
 pub async fn show(
     State(doors): State<Arc<Doors>>,
     Path((task, id)): Path<(String, String)>,
@@ -158,6 +182,13 @@ pub async fn show(
     answer(shown.await, Some(&task))
 }
 
+/// Begins again with what is owed to a suspended configuration.
+#[utoipa::path(
+    post,
+    path = "/api/v1/deliveries/{task}/{id}/replay",
+    params(("task" = String, Path, description = "Of the task"), ("id" = String, Path, description = "Of the push configuration")),
+    responses((status = 200, description = "The configuration", body = Shown))
+)]
 pub async fn replay(
     State(doors): State<Arc<Doors>>,
     Path((task, id)): Path<(String, String)>,

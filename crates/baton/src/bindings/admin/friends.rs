@@ -15,6 +15,7 @@ use baton_store::{
 use http::Request;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::super::Doors;
 use super::grants::WouldBe;
@@ -23,8 +24,9 @@ use crate::service::friends::{ListFriends, Narrowed};
 use crate::service::grants::WantedLimits;
 use crate::service::{Error, Service};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct Filter {
     state: Option<String>,
     page_size: Option<usize>,
@@ -32,23 +34,27 @@ pub struct Filter {
 }
 
 /// What an approval allows; what is left out is what was asked for.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = Approval)]
 struct Approve {
     label: Option<String>,
     agents: Option<Vec<String>>,
     verbs: Option<Vec<String>>,
+    #[serde(default)]
     limits: WantedLimits,
     expires: Option<String>,
     /// The code that the other side showed: another is refused.
     code: Option<String>,
     /// Nothing is approved: the answer says what the friend could do.
+    #[serde(default)]
     dry_run: bool,
 }
 
 /// A request as the operator sees it. `cardUrl`, `why` and all of `card` are a stranger's words.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = FriendRequest)]
 pub struct Shown {
     pub id: String,
     /// What both sides compare.
@@ -58,16 +64,21 @@ pub struct Shown {
     /// The address that it is counted by.
     pub origin: String,
     pub card_url: String,
+    #[schema(value_type = Vec<String>)]
     pub agents: Vec<AgentName>,
+    #[schema(value_type = Vec<String>)]
     pub verbs: Vec<Verb>,
     pub why: String,
     /// Whether an ID token came with it.
     pub has_id_token: bool,
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// Of the decision, or of the pick-up.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub decided_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
@@ -79,20 +90,24 @@ pub struct Shown {
 }
 
 /// What an approval made, and what became of its credential.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = GrantOfRequest)]
 pub struct Made {
     pub id: String,
     pub state: &'static str,
     pub pick_ups: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub picked_at: Option<Timestamp>,
     pub used: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CardLook)]
 pub struct Looked {
+    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// Why there is no card, where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,8 +118,9 @@ pub struct Looked {
     pub id_token: Option<IdToken>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CardFound)]
 pub struct Card {
     pub name: String,
     /// One of its interfaces is at the server that it came from.
@@ -122,17 +138,21 @@ pub struct Card {
     pub standing: &'static str,
     /// Since when it is pinned, or against when it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub since: Option<Timestamp>,
     /// What changed: `key`, `unsigned` or `content`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub changed: Option<Change>,
     pub digest: String,
     /// As it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub document: Option<Json>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = IdTokenFound)]
 pub struct IdToken {
     pub proven: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,8 +163,9 @@ pub struct IdToken {
     pub problem: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = FriendRequestPage)]
 pub struct Page {
     pub requests: Vec<Shown>,
     pub next_page_token: String,
@@ -271,6 +292,13 @@ pub async fn dry(service: &Service, id: &str, narrowed: Narrowed) -> Result<Woul
     Ok(WouldBe::of(service, service.draft_friend(id, narrowed).await?))
 }
 
+/// A page of the friend requests, the newest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/friend-requests",
+    params(Filter),
+    responses((status = 200, description = "A page", body = Page))
+)]
 pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
@@ -280,6 +308,13 @@ pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, reques
     answer(listed.await, None)
 }
 
+/// A friend request.
+#[utoipa::path(
+    get,
+    path = "/api/v1/friend-requests/{id}",
+    params(("id" = String, Path, description = "Of the friend request")),
+    responses((status = 200, description = "The request", body = Shown))
+)]
 pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
@@ -289,6 +324,12 @@ pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
 }
 
 /// Fetches the card, which nothing else does.
+#[utoipa::path(
+    post,
+    path = "/api/v1/friend-requests/{id}/look",
+    params(("id" = String, Path, description = "Of the friend request")),
+    responses((status = 200, description = "The request with what was found", body = Shown))
+)]
 pub async fn look(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let looked = async {
         let by = doors.gate.operator(&request)?;
@@ -297,6 +338,14 @@ pub async fn look(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
     answer(looked.await, None)
 }
 
+/// Approves a request, as it is or narrowed; only this makes its grant.
+#[utoipa::path(
+    post,
+    path = "/api/v1/friend-requests/{id}/approve",
+    params(("id" = String, Path, description = "Of the friend request")),
+    request_body = Option<Approve>,
+    responses((status = 200, description = "The request; with `dryRun`, the grant that would be made", body = Object))
+)]
 pub async fn approve(
     State(doors): State<Arc<Doors>>,
     Path(id): Path<String>,
@@ -322,6 +371,13 @@ pub async fn approve(
     answer(approved.await, None)
 }
 
+/// Denies a request.
+#[utoipa::path(
+    post,
+    path = "/api/v1/friend-requests/{id}/deny",
+    params(("id" = String, Path, description = "Of the friend request")),
+    responses((status = 200, description = "The request", body = Shown))
+)]
 pub async fn deny(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let denied = async {
         let by = doors.gate.operator(&request)?;

@@ -11,14 +11,16 @@ use baton_store::{Actor, Credential, Grant, GrantLimits, GrantRecord, GrantState
 use http::Request;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::super::Doors;
 use super::{answer, read, read_optional};
 use crate::service::grants::{Draft, WantedGrant, WantedLimits, spell_rate};
 use crate::service::{Error, Service};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewGrant)]
 struct Create {
     label: String,
     agents: Vec<String>,
@@ -31,35 +33,45 @@ struct Create {
     dry_run: bool,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = Rotation)]
 struct Rotate {
     /// How long the tokens of before go on.
     overlap: Option<String>,
 }
 
 /// A grant as the operator sees it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = Grant)]
 pub struct Shown {
     pub id: String,
     pub label: String,
+    #[schema(value_type = Vec<String>)]
     pub agents: Vec<AgentName>,
+    #[schema(value_type = Vec<String>)]
     pub verbs: Vec<Verb>,
     pub limits: Limits,
     /// `active`, `paused`, `revoked` or `expired`.
     pub state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub paused_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub revoked_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     pub created_by: String,
+    #[schema(value_type = String, format = DateTime)]
     pub changed_at: Timestamp,
     pub changed_by: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub last_used_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Used>,
@@ -69,8 +81,9 @@ pub struct Shown {
     pub token: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = GrantLimits)]
 pub struct Limits {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<String>,
@@ -86,38 +99,46 @@ pub struct Limits {
 }
 
 /// What is counted of a grant with limits on tasks.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = GrantUsage)]
 pub struct Used {
     pub open_tasks: u32,
     pub tasks_today: u32,
 }
 
 /// A token, by its first characters.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = GrantCredential)]
 pub struct Key {
     pub hint: String,
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct Grants {
     grants: Vec<Shown>,
 }
 
 /// What would be made.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = GrantDryRun)]
 pub struct WouldBe {
     pub dry_run: bool,
     pub label: String,
+    #[schema(value_type = Vec<String>)]
     pub agents: Vec<AgentName>,
+    #[schema(value_type = Vec<String>)]
     pub verbs: Vec<Verb>,
     pub limits: Limits,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
     /// What the holder could do, in plain words.
     pub means: Vec<String>,
@@ -201,6 +222,12 @@ pub async fn turn(service: &Service, id: &str, overlap: Option<&str>, by: &Actor
     Ok(Shown::of(&record, service.now(), Some(token.reveal().to_owned())))
 }
 
+/// All grants, the newest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/grants",
+    responses((status = 200, description = "All of them", body = Grants))
+)]
 pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
@@ -209,6 +236,13 @@ pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     answer(listed.await, None)
 }
 
+/// A grant.
+#[utoipa::path(
+    get,
+    path = "/api/v1/grants/{id}",
+    params(("id" = String, Path, description = "Of the grant")),
+    responses((status = 200, description = "The grant", body = Shown))
+)]
 pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
@@ -217,6 +251,13 @@ pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
     answer(shown.await, None)
 }
 
+/// Makes a grant, or says what it would be.
+#[utoipa::path(
+    post,
+    path = "/api/v1/grants",
+    request_body = Create,
+    responses((status = 200, description = "The grant with its token, which is in no other answer; with `dryRun`, what would be made", body = Object))
+)]
 pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
     let read = async {
@@ -242,6 +283,13 @@ impl WouldBe {
     }
 }
 
+/// Refuses the calls of a grant for now.
+#[utoipa::path(
+    post,
+    path = "/api/v1/grants/{id}/pause",
+    params(("id" = String, Path, description = "Of the grant")),
+    responses((status = 200, description = "The grant", body = Shown))
+)]
 pub async fn pause(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let paused = async {
         let by = doors.gate.operator(&request)?;
@@ -250,6 +298,13 @@ pub async fn pause(State(doors): State<Arc<Doors>>, Path(id): Path<String>, requ
     answer(paused.await, None)
 }
 
+/// Takes the calls of a paused grant again.
+#[utoipa::path(
+    post,
+    path = "/api/v1/grants/{id}/resume",
+    params(("id" = String, Path, description = "Of the grant")),
+    responses((status = 200, description = "The grant", body = Shown))
+)]
 pub async fn resume(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let resumed = async {
         let by = doors.gate.operator(&request)?;
@@ -258,6 +313,14 @@ pub async fn resume(State(doors): State<Arc<Doors>>, Path(id): Path<String>, req
     answer(resumed.await, None)
 }
 
+/// Makes a new token; those of before go on for a while.
+#[utoipa::path(
+    post,
+    path = "/api/v1/grants/{id}/rotate",
+    params(("id" = String, Path, description = "Of the grant")),
+    request_body = Option<Rotate>,
+    responses((status = 200, description = "The grant with its new token", body = Shown))
+)]
 pub async fn rotate(
     State(doors): State<Arc<Doors>>,
     Path(id): Path<String>,
@@ -272,6 +335,13 @@ pub async fn rotate(
     answer(rotated.await, None)
 }
 
+/// Ends a grant and everything that came in by it.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/grants/{id}",
+    params(("id" = String, Path, description = "Of the grant")),
+    responses((status = 200, description = "The grant", body = Shown))
+)]
 pub async fn revoke(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let revoked = async {
         let by = doors.gate.operator(&request)?;

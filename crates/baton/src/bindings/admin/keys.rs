@@ -10,29 +10,35 @@ use http::Request;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
 use tracing::info;
+use utoipa::ToSchema;
 
 use super::super::Doors;
 use super::{answer, read};
 use crate::keys::{self, Algorithm, Jwk, Key, Purpose};
 use crate::service::Error;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewSigningKey)]
 struct Wanted {
     algorithm: String,
     kid: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = SigningKey)]
 struct Shown {
     kid: String,
     algorithm: &'static str,
+    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+    #[schema(value_type = Object)]
     jwk: Jwk,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SigningKeys)]
 struct Keys {
     keys: Vec<Shown>,
 }
@@ -52,10 +58,23 @@ fn all(doors: &Doors) -> Keys {
     Keys { keys: doors.service.keys.list(Purpose::Card).iter().map(Shown::of).collect() }
 }
 
+/// The public halves of the keys that sign cards.
+#[utoipa::path(
+    get,
+    path = "/api/v1/keys",
+    responses((status = 200, description = "All of them", body = Keys))
+)]
 pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     answer(doors.gate.operator(&request).map(|_| all(&doors)), None)
 }
 
+/// Makes a key that signs cards from now on.
+#[utoipa::path(
+    post,
+    path = "/api/v1/keys",
+    request_body = Wanted,
+    responses((status = 200, description = "The key", body = Shown))
+)]
 pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
     let created = async {
         let (parts, body) = request.into_parts();
@@ -73,6 +92,13 @@ pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> 
     answer(created.await, None)
 }
 
+/// Signs with a key no more.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/keys/{kid}",
+    params(("kid" = String, Path, description = "Of the key")),
+    responses((status = 200, description = "Those that are left", body = Keys))
+)]
 pub async fn retire(State(doors): State<Arc<Doors>>, Path(kid): Path<String>, request: Parts) -> Response {
     let retired = async {
         let by = doors.gate.operator(&request)?;

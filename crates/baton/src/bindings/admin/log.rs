@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use baton_core::limits::TASK_EVENTS;
 use baton_core::task::{Body, Event, HolderKind};
 use baton_core::time::Timestamp;
 use baton_store::{AttemptRecord, By};
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::super::Doors;
 use super::{Asked, answer, query};
@@ -17,14 +19,17 @@ use crate::service::{Error, Service};
 /// Events in one answer.
 const EVENTS: usize = 200;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct From {
     /// Only events after this sequence number; the newest where it is not said.
+    #[param(maximum = 10000)]
     after: Option<u64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = TaskLog)]
 pub struct Log {
     /// In order. A task that ended long ago keeps its content, not its events.
     pub events: Vec<Entry>,
@@ -33,10 +38,12 @@ pub struct Log {
 }
 
 /// One event, without its content.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = TaskEvent)]
 pub struct Entry {
     pub sequence: u64,
+    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     pub kind: &'static str,
     /// The number of the attempt that begins with it.
@@ -50,6 +57,7 @@ pub struct Entry {
     pub message: Option<String>,
     /// When the next attempt may begin.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub not_before: Option<Timestamp>,
     /// The artifact that was written, and how much of it, about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,16 +66,19 @@ pub struct Entry {
     pub bytes: Option<usize>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = TaskAttempt)]
 pub struct Attempt {
     pub number: u32,
     /// `node` or `worker`.
     pub by: &'static str,
     /// A node's boot, or a worker's name.
     pub holder: String,
+    #[schema(value_type = String, format = DateTime)]
     pub started_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<&'static str>,
@@ -132,6 +143,9 @@ impl std::convert::From<AttemptRecord> for Attempt {
 
 /// The events after a sequence number, the newest where none is named, and all attempts.
 pub async fn load(service: &Service, id: &str, after: Option<u64>) -> Result<Log, Error> {
+    if after.is_some_and(|after| after > TASK_EVENTS) {
+        return Err(Error::invalid("after", format!("is at most {TASK_EVENTS}: no task has more events")));
+    }
     let task = service.load_by(&By::Node, id).await?;
     let newest = task.task.seq.saturating_sub(EVENTS as u64);
     let events = service.store.events(task.task.id, after.unwrap_or(newest), EVENTS).await?;
@@ -142,6 +156,13 @@ pub async fn load(service: &Service, id: &str, after: Option<u64>) -> Result<Log
     })
 }
 
+/// What happened to a task, and who worked on it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/tasks/{id}/log",
+    params(("id" = String, Path, description = "Of the task"), From),
+    responses((status = 200, description = "The events and attempts", body = Log))
+)]
 pub async fn show(
     State(doors): State<Arc<Doors>>,
     Path(id): Path<String>,

@@ -7,20 +7,29 @@ use axum::response::Response;
 use baton_core::time::Timestamp;
 use http::request::Parts;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::super::Doors;
 use super::answer;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = LoginLink)]
 struct Invited {
     /// Opens the console once. What stands behind the `#` is the code; a browser sends it to nobody.
     url: String,
     /// The same code, for the form of the page.
     code: String,
+    #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
 }
 
+/// Makes a link that opens the console once.
+#[utoipa::path(
+    post,
+    path = "/api/v1/login",
+    responses((status = 200, description = "The link", body = Invited))
+)]
 pub async fn invite(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     let invited = async {
         let by = doors.gate.operator(&request)?;

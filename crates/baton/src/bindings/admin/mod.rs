@@ -9,6 +9,7 @@ mod keys;
 pub(super) mod log;
 mod login;
 pub(super) mod needs;
+mod openapi;
 mod peers;
 mod rpc;
 pub(super) mod settings;
@@ -22,68 +23,76 @@ use axum::body::Body;
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
-use axum::routing::{delete, get, post};
 use baton_wire::response::encode;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use utoipa::OpenApi as _;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::media::{Media, is_json};
 use super::{Doors, body, fault};
 use crate::service::Error;
 
 pub fn router() -> Router<Arc<Doors>> {
-    Router::new()
-        .route("/api/v1/status", get(status::show))
-        .route("/api/v1/node/drain", post(control::drain))
-        .route("/api/v1/node/lame-duck", post(control::lame_duck))
-        .route("/api/v1/node/end-lame-duck", post(control::end_lame_duck))
-        .route("/api/v1/node/pause", post(control::pause))
-        .route("/api/v1/node/resume", post(control::resume))
-        .route("/api/v1/node/freeze", post(control::freeze))
-        .route("/api/v1/node/unfreeze", post(control::unfreeze))
-        .route("/api/v1/rpc", post(rpc::call))
-        .route("/api/v1/agents/{name}/pause", post(control::pause_agent))
-        .route("/api/v1/agents/{name}/resume", post(control::resume_agent))
-        .route("/api/v1/grants/{id}/freeze", post(control::freeze_grant))
-        .route("/api/v1/grants/{id}/unfreeze", post(control::unfreeze_grant))
-        .route("/api/v1/agents", get(status::agents))
-        .route("/api/v1/agents/{name}", get(status::agent))
-        .route("/api/v1/agents/{name}/card", get(status::card))
-        .route("/api/v1/tasks", get(tasks::list))
-        .route("/api/v1/tasks/{id}", get(tasks::show))
-        .route("/api/v1/tasks/{id}/cancel", post(tasks::cancel))
-        .route("/api/v1/tasks/{id}/messages", post(tasks::message))
-        .route("/api/v1/tasks/{id}/events", get(tasks::events))
-        .route("/api/v1/tasks/{id}/log", get(log::show))
-        .route("/api/v1/tasks/{id}/retry", post(tasks::retry))
-        .route("/api/v1/tasks/{id}/attend", post(needs::attend))
-        .route("/api/v1/needs", get(needs::show))
-        .route("/api/v1/login", post(login::invite))
-        .route("/api/v1/settings", get(settings::show))
-        .route("/api/v1/keys", get(keys::list).post(keys::create))
-        .route("/api/v1/keys/{kid}", delete(keys::retire))
-        .route("/api/v1/deliveries", get(deliveries::list))
-        .route("/api/v1/deliveries/{task}/{id}", get(deliveries::show))
-        .route("/api/v1/deliveries/{task}/{id}/replay", post(deliveries::replay))
-        .route("/api/v1/friend-requests", get(friends::list))
-        .route("/api/v1/friend-requests/{id}", get(friends::show))
-        .route("/api/v1/friend-requests/{id}/look", post(friends::look))
-        .route("/api/v1/friend-requests/{id}/approve", post(friends::approve))
-        .route("/api/v1/friend-requests/{id}/deny", post(friends::deny))
-        .route("/api/v1/peers", get(peers::list).post(peers::ask))
-        .route("/api/v1/peers/{id}", get(peers::show).delete(peers::forget))
-        .route("/api/v1/peers/{id}/check", post(peers::check))
-        .route("/api/v1/peers/{id}/messages", post(peers::say))
-        .route("/api/v1/audit", get(audit::list))
-        .route("/api/v1/audit/verify", get(audit::verify))
-        .route("/api/v1/grants", get(grants::list).post(grants::create))
-        .route("/api/v1/grants/{id}", get(grants::show).delete(grants::revoke))
-        .route("/api/v1/grants/{id}/pause", post(grants::pause))
-        .route("/api/v1/grants/{id}/resume", post(grants::resume))
-        .route("/api/v1/grants/{id}/rotate", post(grants::rotate))
+    routes().split_for_parts().0
+}
+
+/// Every operation, with what it says of itself.
+fn routes() -> OpenApiRouter<Arc<Doors>> {
+    OpenApiRouter::with_openapi(openapi::Base::openapi())
+        .routes(routes!(openapi::show))
+        .routes(routes!(status::show))
+        .routes(routes!(control::drain))
+        .routes(routes!(control::lame_duck))
+        .routes(routes!(control::end_lame_duck))
+        .routes(routes!(control::pause))
+        .routes(routes!(control::resume))
+        .routes(routes!(control::freeze))
+        .routes(routes!(control::unfreeze))
+        .routes(routes!(rpc::call))
+        .routes(routes!(control::pause_agent))
+        .routes(routes!(control::resume_agent))
+        .routes(routes!(control::freeze_grant))
+        .routes(routes!(control::unfreeze_grant))
+        .routes(routes!(status::agents))
+        .routes(routes!(status::agent))
+        .routes(routes!(status::card))
+        .routes(routes!(tasks::list))
+        .routes(routes!(tasks::show))
+        .routes(routes!(tasks::cancel))
+        .routes(routes!(tasks::message))
+        .routes(routes!(tasks::events))
+        .routes(routes!(log::show))
+        .routes(routes!(tasks::retry))
+        .routes(routes!(needs::attend))
+        .routes(routes!(needs::show))
+        .routes(routes!(login::invite))
+        .routes(routes!(settings::show))
+        .routes(routes!(keys::list, keys::create))
+        .routes(routes!(keys::retire))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::show))
+        .routes(routes!(deliveries::replay))
+        .routes(routes!(friends::list))
+        .routes(routes!(friends::show))
+        .routes(routes!(friends::look))
+        .routes(routes!(friends::approve))
+        .routes(routes!(friends::deny))
+        .routes(routes!(peers::list, peers::ask))
+        .routes(routes!(peers::show, peers::forget))
+        .routes(routes!(peers::check))
+        .routes(routes!(peers::say))
+        .routes(routes!(audit::list))
+        .routes(routes!(audit::verify))
+        .routes(routes!(grants::list, grants::create))
+        .routes(routes!(grants::show, grants::revoke))
+        .routes(routes!(grants::pause))
+        .routes(routes!(grants::resume))
+        .routes(routes!(grants::rotate))
 }
 
 fn answer(result: Result<impl Serialize, Error>, id: Option<&str>) -> Response {
@@ -104,12 +113,13 @@ fn query<T>(asked: Asked<T>) -> Result<T, Error> {
     asked.map(|Query(asked)| asked).map_err(|why| Error::invalid("", why.body_text()))
 }
 
-/// The request's body as JSON.
+/// The request's body as JSON. It is read whatever it is: a connection whose request was not read cannot go on.
 async fn read<T: DeserializeOwned>(doors: &Doors, headers: &HeaderMap, body: Body) -> Result<T, Error> {
+    let bytes = whole(doors, headers, body).await?;
     if !is_json(headers) {
         return Err(Error::invalid("Content-Type", "must be application/json"));
     }
-    parse(&whole(doors, headers, body).await?)
+    parse(&bytes)
 }
 
 /// The same, where everything in it may be left out, and so the body.
@@ -121,7 +131,7 @@ async fn read_optional<T: DeserializeOwned + Default>(
     let bytes = whole(doors, headers, body).await?;
     match bytes.is_empty() {
         true => Ok(T::default()),
-        false if is_json(headers) => parse(&bytes),
+        false if is_json(headers) => Ok(parse::<Option<T>>(&bytes)?.unwrap_or_default()),
         false => Err(Error::invalid("Content-Type", "must be application/json")),
     }
 }

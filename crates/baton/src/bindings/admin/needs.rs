@@ -8,6 +8,7 @@ use baton_core::limits::PAGE_SIZE_MAX;
 use baton_core::time::Timestamp;
 use http::request::Parts;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::super::Doors;
 use super::{answer, deliveries, friends, tasks};
@@ -17,7 +18,7 @@ use crate::service::{Error, Service};
 /// Items of each kind in one answer.
 const ITEMS: usize = 50;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct Needs {
     /// The longest waiting first.
     pub items: Vec<Item>,
@@ -26,7 +27,8 @@ pub struct Needs {
 }
 
 /// Counted up to a thousand.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = NeedCounts)]
 pub struct Counts {
     pub questions: usize,
     pub failures: usize,
@@ -41,14 +43,16 @@ impl Counts {
 }
 
 /// Something that waits for somebody, and since when.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = NeedItem)]
 pub struct Item {
+    #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
     #[serde(flatten)]
     pub need: Need,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Need {
     /// An agent waits for the answer to its question.
@@ -121,6 +125,12 @@ async fn counts(service: &Service, counts: baton_store::NeedsCounts) -> Result<C
     })
 }
 
+/// Everything that waits for somebody.
+#[utoipa::path(
+    get,
+    path = "/api/v1/needs",
+    responses((status = 200, description = "The longest waiting first", body = Needs))
+)]
 pub async fn show(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
@@ -130,6 +140,12 @@ pub async fn show(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
 }
 
 /// Takes a failed task off the list.
+#[utoipa::path(
+    post,
+    path = "/api/v1/tasks/{id}/attend",
+    params(("id" = String, Path, description = "Of the task")),
+    responses((status = 200, description = "The task", body = super::tasks::Shown))
+)]
 pub async fn attend(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let attended = async {
         let by = doors.gate.operator(&request)?;

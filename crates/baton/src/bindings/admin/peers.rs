@@ -13,13 +13,15 @@ use baton_store::{Asked, Granted, Peer};
 use http::Request;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::super::Doors;
 use super::{answer, read};
 use crate::service::peers::WantedPeer;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewPeerRequest)]
 struct Ask {
     /// Of an agent, its card or its node.
     url: String,
@@ -34,16 +36,18 @@ struct Ask {
     id_token: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = PeerDecision)]
 struct Say {
     agent: Option<String>,
     text: String,
 }
 
 /// A peer as the operator sees it; never its secrets. `name` is the peer's own word.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = Peer)]
 struct Shown {
     id: String,
     name: String,
@@ -56,34 +60,42 @@ struct Shown {
     code: String,
     /// The card that was shown.
     as_card: String,
+    #[schema(value_type = Vec<String>)]
     agents: Vec<AgentName>,
     verbs: Vec<String>,
     why: String,
     /// What the other side allows.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     granted: Option<Granted>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     next_look_at: Option<Timestamp>,
     /// Why the last look brought nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     created_by: String,
+    #[schema(value_type = String, format = DateTime)]
     changed_at: Timestamp,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct Peers {
     peers: Vec<Shown>,
 }
 
 /// What a peer answered: a task or a message.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = PeerSaid)]
 struct Said {
+    #[schema(value_type = Object)]
     answer: Json,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = PeerForgotten)]
 struct Forgotten {
     id: String,
 }
@@ -121,6 +133,12 @@ impl From<Peer> for Shown {
     }
 }
 
+/// The peers that this node asked for a grant.
+#[utoipa::path(
+    get,
+    path = "/api/v1/peers",
+    responses((status = 200, description = "All of them", body = Peers))
+)]
 pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
@@ -130,6 +148,13 @@ pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     answer(listed.await, None)
 }
 
+/// Asks a peer for a grant.
+#[utoipa::path(
+    post,
+    path = "/api/v1/peers",
+    request_body = Ask,
+    responses((status = 200, description = "The peer and the code to compare", body = Shown))
+)]
 pub async fn ask(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
     let asked = async {
         let (parts, body) = request.into_parts();
@@ -141,6 +166,13 @@ pub async fn ask(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Res
     answer(asked.await, None)
 }
 
+/// A peer.
+#[utoipa::path(
+    get,
+    path = "/api/v1/peers/{id}",
+    params(("id" = String, Path, description = "Of the peer")),
+    responses((status = 200, description = "The peer", body = Shown))
+)]
 pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
@@ -150,6 +182,12 @@ pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
 }
 
 /// Looks at the other side now.
+#[utoipa::path(
+    post,
+    path = "/api/v1/peers/{id}/check",
+    params(("id" = String, Path, description = "Of the peer")),
+    responses((status = 200, description = "The peer", body = Shown))
+)]
 pub async fn check(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let checked = async {
         let by = doors.gate.operator(&request)?;
@@ -159,6 +197,13 @@ pub async fn check(State(doors): State<Arc<Doors>>, Path(id): Path<String>, requ
 }
 
 /// Sends one message with the peer's credential.
+#[utoipa::path(
+    post,
+    path = "/api/v1/peers/{id}/messages",
+    params(("id" = String, Path, description = "Of the peer")),
+    request_body = Say,
+    responses((status = 200, description = "What it answered", body = Said))
+)]
 pub async fn say(
     State(doors): State<Arc<Doors>>,
     Path(id): Path<String>,
@@ -173,6 +218,13 @@ pub async fn say(
     answer(said.await, None)
 }
 
+/// Forgets a peer and its credential.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/peers/{id}",
+    params(("id" = String, Path, description = "Of the peer")),
+    responses((status = 200, description = "Which one", body = Forgotten))
+)]
 pub async fn forget(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let forgotten = async {
         let by = doors.gate.operator(&request)?;

@@ -63,6 +63,13 @@ const fn on() -> bool {
     true
 }
 
+/// Calls a method of the operator: GetNode, Drain, LameDuck, Pause, Resume, Freeze, Unfreeze, CancelTask, each also as a2a.NAME.
+#[utoipa::path(
+    post,
+    path = "/api/v1/rpc",
+    request_body = Object,
+    responses((status = 200, description = "A response of JSON-RPC 2.0, with a result or an error", body = Object))
+)]
 pub async fn call(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
     let by = match doors.gate.operator(&parts) {

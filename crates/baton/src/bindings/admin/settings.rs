@@ -6,14 +6,16 @@ use axum::extract::State;
 use axum::response::Response;
 use http::request::Parts;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::super::Doors;
 use super::answer;
 use crate::service::Service;
 use crate::service::configuration::Section;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub struct Settings {
+    #[schema(value_type = Vec<Section>)]
     pub sections: Arc<Vec<Section>>,
 }
 
@@ -21,6 +23,12 @@ pub fn load(service: &Service) -> Settings {
     Settings { sections: service.configuration() }
 }
 
+/// The configuration in force, without secrets.
+#[utoipa::path(
+    get,
+    path = "/api/v1/settings",
+    responses((status = 200, description = "By section", body = Settings))
+)]
 pub async fn show(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     answer(doors.gate.operator(&request).map(|_| load(&doors.service)), None)
 }

@@ -11,6 +11,7 @@ use baton_core::model::TaskState;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::super::media::Media;
 use super::super::{Doors, a2a, fault};
@@ -20,8 +21,9 @@ use crate::service::agents::Entry;
 use crate::service::pace::Ended;
 use crate::service::{Error, Service};
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = NodeStatus)]
 pub struct Status {
     pub version: &'static str,
     pub boot: String,
@@ -34,7 +36,8 @@ pub struct Status {
     pub control: Controls,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = StoreStatus)]
 pub struct Store {
     /// Transactions that wrote, since the start.
     pub commits: u64,
@@ -44,12 +47,12 @@ pub struct Store {
     pub tasks: BTreeMap<&'static str, u64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct Agents {
     agents: Vec<Agent>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Agent {
     pub name: String,
@@ -65,6 +68,12 @@ pub struct Agent {
     pub last_hour: Ended,
 }
 
+/// How the node is.
+#[utoipa::path(
+    get,
+    path = "/api/v1/status",
+    responses((status = 200, description = "How it is", body = Status))
+)]
 pub async fn show(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     answer(status(&doors, &request).await, None)
 }
@@ -92,6 +101,12 @@ pub async fn load(service: &Service) -> Result<Status, Error> {
     })
 }
 
+/// All agents, by name.
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents",
+    responses((status = 200, description = "All of them", body = Agents))
+)]
 pub async fn agents(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     let agents = async {
         doors.gate.operator(&request)?;
@@ -133,12 +148,24 @@ fn by_state(counts: impl Iterator<Item = (TaskState, u64)>) -> BTreeMap<&'static
 }
 
 /// The manifest of one agent.
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents/{name}",
+    params(("name" = String, Path, description = "Of the agent")),
+    responses((status = 200, description = "Its manifest", body = Object))
+)]
 pub async fn agent(State(doors): State<Arc<Doors>>, Path(name): Path<String>, request: Parts) -> Response {
     let shown = find(&doors, &name, &request).map(|agent| doors.service.manifest(&agent.settings));
     answer(shown, None)
 }
 
 /// The public card of one agent, published or not, as it is sent.
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents/{name}/card",
+    params(("name" = String, Path, description = "Of the agent")),
+    responses((status = 200, description = "The card, with the members of A2A 1.0 and 0.3", body = Object))
+)]
 pub async fn card(State(doors): State<Arc<Doors>>, Path(name): Path<String>, request: Parts) -> Response {
     match find(&doors, &name, &request) {
         Ok(agent) => {

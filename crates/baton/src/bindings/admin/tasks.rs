@@ -15,6 +15,7 @@ use baton_wire::sse::Wrap;
 use http::Request;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::super::media::Media;
 use super::super::{Doors, fault, sse};
@@ -22,33 +23,44 @@ use super::{Asked, answer, query, read};
 use crate::service::list::ListAll;
 use crate::service::{Error, Service};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct Filter {
+    #[param(value_type = Option<String>)]
     agent: Option<AgentName>,
+    #[param(value_type = Option<String>)]
     state: Option<TaskState>,
     page_size: Option<usize>,
     page_token: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = TaskMessage)]
 struct Said {
+    #[schema(value_type = Object)]
     message: Message,
 }
 
 /// A task as the operator sees it.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = Task)]
 pub struct Shown {
+    #[schema(value_type = String)]
     pub agent: AgentName,
+    #[schema(value_type = Object)]
     pub owner: Owner,
     /// The first line of what it was handed in with, cut short; empty where that is no text.
     pub title: String,
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub deadline: Option<Timestamp>,
     /// Until when a question waits for its answer.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub answer_until: Option<Timestamp>,
     /// Somebody asked for its end, which has not come yet.
     pub cancel_requested: bool,
@@ -56,11 +68,13 @@ pub struct Shown {
     pub dead_letter: bool,
     /// Of the newest attempt; zero before the first.
     pub attempt: u32,
+    #[schema(value_type = Object)]
     pub task: TaskObject,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = TaskPage)]
 pub struct Page {
     pub tasks: Vec<Shown>,
     pub next_page_token: String,
@@ -123,6 +137,13 @@ pub async fn load(service: &Service, id: &str) -> Result<Shown, Error> {
     Ok(Shown::of(&*service.load_by(&By::Node, id).await?, None, true))
 }
 
+/// A page of everybody's tasks, newest created first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/tasks",
+    params(Filter),
+    responses((status = 200, description = "A page", body = Page))
+)]
 pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
     let listed = async {
         doors.gate.operator(&request)?;
@@ -138,6 +159,13 @@ pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, reques
     answer(listed.await, None)
 }
 
+/// A task with all of its content.
+#[utoipa::path(
+    get,
+    path = "/api/v1/tasks/{id}",
+    params(("id" = String, Path, description = "Of the task")),
+    responses((status = 200, description = "The task", body = Shown))
+)]
 pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let shown = async {
         doors.gate.operator(&request)?;
@@ -146,6 +174,13 @@ pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
     answer(shown.await, Some(&id))
 }
 
+/// Cancels a task, and waits up to ten seconds for its end.
+#[utoipa::path(
+    post,
+    path = "/api/v1/tasks/{id}/cancel",
+    params(("id" = String, Path, description = "Of the task")),
+    responses((status = 200, description = "The task as it stands then", body = Shown))
+)]
 pub async fn cancel(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let cancelled = async {
         let by = doors.gate.operator(&request)?;
@@ -155,6 +190,13 @@ pub async fn cancel(State(doors): State<Arc<Doors>>, Path(id): Path<String>, req
 }
 
 /// The operator's answer to a task's question, as its owner would give it.
+#[utoipa::path(
+    post,
+    path = "/api/v1/tasks/{id}/messages",
+    params(("id" = String, Path, description = "Of the task")),
+    request_body = Said,
+    responses((status = 200, description = "The task as it stands then", body = Shown))
+)]
 pub async fn message(
     State(doors): State<Arc<Doors>>,
     Path(id): Path<String>,
@@ -170,6 +212,12 @@ pub async fn message(
 }
 
 /// A new task with the same message, where the old one is over.
+#[utoipa::path(
+    post,
+    path = "/api/v1/tasks/{id}/retry",
+    params(("id" = String, Path, description = "Of the task")),
+    responses((status = 200, description = "The new task", body = Shown))
+)]
 pub async fn retry(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let retried = async {
         let by = doors.gate.operator(&request)?;
@@ -178,6 +226,13 @@ pub async fn retry(State(doors): State<Arc<Doors>>, Path(id): Path<String>, requ
     answer(retried.await, Some(&id))
 }
 
+/// Follows a task: server-sent events, each a StreamResponse of A2A 1.0.
+#[utoipa::path(
+    get,
+    path = "/api/v1/tasks/{id}/events",
+    params(("id" = String, Path, description = "Of the task"), ("last-event-id" = Option<u64>, Header, description = "The number of the event that was seen last")),
+    responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"))
+)]
 pub async fn events(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
     let follow = async {
         doors.gate.operator(&request)?;

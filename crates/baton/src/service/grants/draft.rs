@@ -6,6 +6,7 @@ use baton_core::ident::AgentName;
 use baton_core::time::Timestamp;
 use baton_store::{GrantLimits, Per, Rate, Verb};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::super::{Error, Service};
 use crate::config::{BODY_MIN, Size, instead, parse_duration, parse_rate};
@@ -31,8 +32,8 @@ pub struct WantedGrant {
 }
 
 /// Limits as they are asked for; none where there is no limit.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WantedLimits {
     /// Such as `10/s` or `600/m`.
     pub rate: Option<String>,
@@ -41,6 +42,7 @@ pub struct WantedLimits {
     pub open_tasks: Option<u32>,
     pub tasks_per_day: Option<u32>,
     /// Such as `512KiB`, or a number of bytes.
+    #[schema(value_type = Option<String>)]
     pub body: Option<Size>,
 }
 
