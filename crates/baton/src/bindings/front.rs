@@ -1,7 +1,7 @@
 //! The way in. Work comes in at the URL of an agent and at the gRPC service: these two are found by their paths, the rest by
 //! the router, whose layers cost as much as reading a message does.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::body::Body;
@@ -15,30 +15,51 @@ use tower::ServiceExt as _;
 
 use super::a2a::Target;
 use super::media::Media;
-use super::{Doors, a2a, fault};
+use super::{Doors, a2a, admin, console, fault};
 use crate::net::Handler;
 
 /// All paths of a node.
 #[derive(Clone, Debug)]
-pub struct Front(Arc<(Arc<Doors>, Router)>);
+pub struct Front(Arc<Paths>);
+
+#[derive(Debug)]
+struct Paths {
+    doors: Arc<Doors>,
+    router: Router,
+    /// Made when the operator comes: its many routes are memory that most nodes never need.
+    operators: OnceLock<Router>,
+}
 
 impl Front {
     pub fn new(doors: Arc<Doors>) -> Self {
         let router = Arc::clone(&doors).router();
-        Self(Arc::new((doors, router)))
+        Self(Arc::new(Paths { doors, router, operators: OnceLock::new() }))
+    }
+}
+
+impl Paths {
+    fn router(&self, path: &str) -> &Router {
+        let of_operator =
+            |at: &str| path.strip_prefix(at).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        if of_operator(admin::AT) || of_operator(console::AT) {
+            self.operators.get_or_init(|| Arc::clone(&self.doors).operators_router())
+        } else {
+            &self.router
+        }
     }
 }
 
 impl Handler for Front {
     async fn answer(self, mut request: Request<Body>) -> Response {
-        let (doors, router) = &*self.0;
+        let paths = &*self.0;
+        let doors = &paths.doors;
         let target = a2a::target(&request);
         if let Err(why) = doors.gate.admit(&mut request) {
             return refuse(&fault::of(why, None), target.as_ref(), &request);
         }
         match target {
             Some(target) => a2a::answer(doors, target, request).await,
-            None => match Box::pin(router.clone().oneshot(request)).await {
+            None => match Box::pin(paths.router(request.uri().path()).clone().oneshot(request)).await {
                 Ok(response) => response,
                 Err(never) => match never {},
             },

@@ -54,19 +54,24 @@ impl Doors {
         operation.is_streaming().then(enter).transpose().map_err(|why| fault::of(why, None))
     }
 
-    /// Every path of a node; see [`Front`] for those that most requests are for.
+    /// Every path that callers and strangers ask for; see [`Front`] for those that most requests are for.
     fn router(self: Arc<Self>) -> Router {
-        Router::new()
+        let router = Router::new()
             .merge(a2a::router(&self))
-            .merge(admin::router())
             .merge(friends::router())
-            .merge(console::router())
             .merge(health::router())
             .merge(jwks::router())
-            .merge(oauth::router())
-            .fallback(elsewhere)
-            .method_not_allowed_fallback(not_allowed)
-            .with_state(self)
+            .merge(oauth::router());
+        self.complete(router)
+    }
+
+    /// Every path of the operator.
+    fn operators_router(self: Arc<Self>) -> Router {
+        self.complete(Router::new().merge(admin::router()).merge(console::router()))
+    }
+
+    fn complete(self: Arc<Self>, router: Router<Arc<Self>>) -> Router {
+        router.fallback(elsewhere).method_not_allowed_fallback(not_allowed).with_state(self)
     }
 }
 

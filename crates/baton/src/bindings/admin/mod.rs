@@ -23,76 +23,95 @@ use axum::body::Body;
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
+use axum::routing::{delete, get, post};
 use baton_wire::response::encode;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use utoipa::OpenApi as _;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::OpenApi;
 
 use super::media::{Media, is_json};
 use super::{Doors, body, fault};
 use crate::service::Error;
 
-pub fn router() -> Router<Arc<Doors>> {
-    routes().split_for_parts().0
+/// Where all of it is.
+pub const AT: &str = "/api/v1";
+
+/// Makes of one list what is routed and what is described.
+macro_rules! operations {
+    ($($method:ident $path:literal => $($handler:ident)::+,)+) => {
+        pub fn router() -> Router<Arc<Doors>> {
+            Router::new()$(.route(concat!("/api/v1/", $path), $method($($handler)::+)))+
+        }
+
+        /// What every handler says of itself.
+        #[derive(OpenApi)]
+        #[openapi(paths($($($handler)::+),+))]
+        struct Described;
+
+        /// The methods and paths of [`router`], which handlers repeat where they describe themselves.
+        #[cfg(test)]
+        const ROUTED: &[(&str, &str)] = &[$((stringify!($method), concat!("/api/v1/", $path))),+];
+    };
 }
 
-/// Every operation, with what it says of itself.
-fn routes() -> OpenApiRouter<Arc<Doors>> {
-    OpenApiRouter::with_openapi(openapi::Base::openapi())
-        .routes(routes!(openapi::show))
-        .routes(routes!(status::show))
-        .routes(routes!(control::drain))
-        .routes(routes!(control::lame_duck))
-        .routes(routes!(control::end_lame_duck))
-        .routes(routes!(control::pause))
-        .routes(routes!(control::resume))
-        .routes(routes!(control::freeze))
-        .routes(routes!(control::unfreeze))
-        .routes(routes!(rpc::call))
-        .routes(routes!(control::pause_agent))
-        .routes(routes!(control::resume_agent))
-        .routes(routes!(control::freeze_grant))
-        .routes(routes!(control::unfreeze_grant))
-        .routes(routes!(status::agents))
-        .routes(routes!(status::agent))
-        .routes(routes!(status::card))
-        .routes(routes!(tasks::list))
-        .routes(routes!(tasks::show))
-        .routes(routes!(tasks::cancel))
-        .routes(routes!(tasks::message))
-        .routes(routes!(tasks::events))
-        .routes(routes!(log::show))
-        .routes(routes!(tasks::retry))
-        .routes(routes!(needs::attend))
-        .routes(routes!(needs::show))
-        .routes(routes!(login::invite))
-        .routes(routes!(settings::show))
-        .routes(routes!(keys::list, keys::create))
-        .routes(routes!(keys::retire))
-        .routes(routes!(deliveries::list))
-        .routes(routes!(deliveries::show))
-        .routes(routes!(deliveries::replay))
-        .routes(routes!(friends::list))
-        .routes(routes!(friends::show))
-        .routes(routes!(friends::look))
-        .routes(routes!(friends::approve))
-        .routes(routes!(friends::deny))
-        .routes(routes!(peers::list, peers::ask))
-        .routes(routes!(peers::show, peers::forget))
-        .routes(routes!(peers::check))
-        .routes(routes!(peers::say))
-        .routes(routes!(audit::list))
-        .routes(routes!(audit::verify))
-        .routes(routes!(grants::list, grants::create))
-        .routes(routes!(grants::show, grants::revoke))
-        .routes(routes!(grants::pause))
-        .routes(routes!(grants::resume))
-        .routes(routes!(grants::rotate))
+operations! {
+    get "openapi.json" => openapi::show,
+    get "status" => status::show,
+    post "node/drain" => control::drain,
+    post "node/lame-duck" => control::lame_duck,
+    post "node/end-lame-duck" => control::end_lame_duck,
+    post "node/pause" => control::pause,
+    post "node/resume" => control::resume,
+    post "node/freeze" => control::freeze,
+    post "node/unfreeze" => control::unfreeze,
+    post "rpc" => rpc::call,
+    post "agents/{name}/pause" => control::pause_agent,
+    post "agents/{name}/resume" => control::resume_agent,
+    post "grants/{id}/freeze" => control::freeze_grant,
+    post "grants/{id}/unfreeze" => control::unfreeze_grant,
+    get "agents" => status::agents,
+    get "agents/{name}" => status::agent,
+    get "agents/{name}/card" => status::card,
+    get "tasks" => tasks::list,
+    get "tasks/{id}" => tasks::show,
+    post "tasks/{id}/cancel" => tasks::cancel,
+    post "tasks/{id}/messages" => tasks::message,
+    get "tasks/{id}/events" => tasks::events,
+    get "tasks/{id}/log" => log::show,
+    post "tasks/{id}/retry" => tasks::retry,
+    post "tasks/{id}/attend" => needs::attend,
+    get "needs" => needs::show,
+    post "login" => login::invite,
+    get "settings" => settings::show,
+    get "keys" => keys::list,
+    post "keys" => keys::create,
+    delete "keys/{kid}" => keys::retire,
+    get "deliveries" => deliveries::list,
+    get "deliveries/{task}/{id}" => deliveries::show,
+    post "deliveries/{task}/{id}/replay" => deliveries::replay,
+    get "friend-requests" => friends::list,
+    get "friend-requests/{id}" => friends::show,
+    post "friend-requests/{id}/look" => friends::look,
+    post "friend-requests/{id}/approve" => friends::approve,
+    post "friend-requests/{id}/deny" => friends::deny,
+    get "peers" => peers::list,
+    post "peers" => peers::ask,
+    get "peers/{id}" => peers::show,
+    delete "peers/{id}" => peers::forget,
+    post "peers/{id}/check" => peers::check,
+    post "peers/{id}/messages" => peers::say,
+    get "audit" => audit::list,
+    get "audit/verify" => audit::verify,
+    get "grants" => grants::list,
+    post "grants" => grants::create,
+    get "grants/{id}" => grants::show,
+    delete "grants/{id}" => grants::revoke,
+    post "grants/{id}/pause" => grants::pause,
+    post "grants/{id}/resume" => grants::resume,
+    post "grants/{id}/rotate" => grants::rotate,
 }
 
 fn answer(result: Result<impl Serialize, Error>, id: Option<&str>) -> Response {

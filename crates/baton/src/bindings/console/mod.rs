@@ -32,6 +32,9 @@ use axum::routing::{get, post};
 use super::Doors;
 pub use session::Sessions;
 
+/// Where all of it is.
+pub const AT: &str = "/console";
+
 pub fn router() -> Router<Arc<Doors>> {
     let pages = Router::new()
         .route("/console", get(inbox::show))
