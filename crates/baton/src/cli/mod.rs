@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 mod access;
 mod exit;
+mod later;
 mod message;
 mod node;
 mod remote;
@@ -35,6 +36,7 @@ mod serve;
 mod task;
 
 pub use exit::{Exit, Failure};
+use later::Later;
 
 /// Puts any command, MCP worker or remote agent on the A2A network and never drops what is handed to it
 #[derive(Debug, Parser)]
@@ -64,41 +66,41 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run a node
-    Serve(serve::Args),
+    Serve(Later<serve::Args>),
     /// Write a commented baton.toml
-    Init(init::Args),
+    Init(Later<init::Args>),
     /// Send a message to an agent and see what comes of it
-    Send(send::Args),
+    Send(Later<send::Args>),
     /// See, follow, cancel and answer tasks
     #[command(subcommand)]
-    Task(task::Command),
+    Task(Later<task::Command>),
     /// Read agent cards
     #[command(subcommand)]
-    Card(card::Command),
+    Card(Later<card::Command>),
     /// List the agents of a node
-    Agents(agents::Args),
+    Agents(Later<agents::Args>),
     /// Let others call: create, pause, rotate and revoke their grants
     #[command(subcommand)]
-    Grants(grants::Command),
+    Grants(Later<grants::Command>),
     /// See who asks for a grant, and decide
     #[command(subcommand)]
-    Requests(requests::Command),
+    Requests(Later<requests::Command>),
     /// Ask other nodes for a grant
     #[command(subcommand)]
-    Peers(peers::Command),
+    Peers(Later<peers::Command>),
     /// See where tasks push their updates to, what became of that, and try again
     #[command(subcommand)]
-    Deliveries(deliveries::Command),
+    Deliveries(Later<deliveries::Command>),
     /// See who did what, and that the log of it is whole
     #[command(subcommand)]
-    Audit(audit::Command),
+    Audit(Later<audit::Command>),
     /// See what a node does; drain, pause and freeze it
     #[command(subcommand)]
-    Node(control::Command),
+    Node(Later<control::Command>),
     /// Print a link that opens the node's console in a browser, once
-    Login(login::Args),
+    Login(Later<login::Args>),
     /// Print a completion script for a shell
-    Completions(completions::Args),
+    Completions(Later<completions::Args>),
 }
 
 /// Reads the command line and does what it says.
@@ -121,20 +123,20 @@ pub fn main() -> ExitCode {
 
 fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
     match command {
-        Command::Serve(args) => serve::run(global, args),
-        Command::Init(args) => init::run(&args),
-        Command::Completions(args) => completions::run(&args),
-        Command::Send(args) => client(send::run(global, args)),
-        Command::Task(command) => client(task::run(global, command)),
-        Command::Card(command) => client(card::run(global, command)),
-        Command::Agents(args) => client(agents::run(global, args)),
-        Command::Grants(command) => client(grants::run(global, command)),
-        Command::Peers(command) => client(peers::run(global, command)),
-        Command::Requests(command) => client(requests::run(global, command)),
-        Command::Audit(command) => client(audit::run(global, command)),
-        Command::Login(args) => client(login::run(global, args)),
-        Command::Deliveries(command) => client(deliveries::run(global, command)),
-        Command::Node(command) => client(control::run(global, command)),
+        Command::Serve(Later(args)) => serve::run(global, args),
+        Command::Init(Later(args)) => init::run(&args),
+        Command::Completions(Later(args)) => completions::run(&args),
+        Command::Send(Later(args)) => client(send::run(global, args)),
+        Command::Task(Later(command)) => client(task::run(global, command)),
+        Command::Card(Later(command)) => client(card::run(global, command)),
+        Command::Agents(Later(args)) => client(agents::run(global, args)),
+        Command::Grants(Later(command)) => client(grants::run(global, command)),
+        Command::Peers(Later(command)) => client(peers::run(global, command)),
+        Command::Requests(Later(command)) => client(requests::run(global, command)),
+        Command::Audit(Later(command)) => client(audit::run(global, command)),
+        Command::Login(Later(args)) => client(login::run(global, args)),
+        Command::Deliveries(Later(command)) => client(deliveries::run(global, command)),
+        Command::Node(Later(command)) => client(control::run(global, command)),
     }
 }
 
