@@ -157,10 +157,10 @@ impl Grant {
         }
     }
 
-    /// Whether one of its tokens has this SHA-256 and is not over.
-    fn has_credential(&self, digest: &[u8; 32], now: Timestamp) -> bool {
-        let good = |credential: &Credential| credential.expires_at.is_none_or(|at| at > now);
-        self.credentials.iter().any(|credential| credential.digest == *digest && good(credential))
+    /// The one of its tokens that has this SHA-256, where it is not over.
+    fn credential(&self, digest: &[u8; 32], now: Timestamp) -> Option<&Credential> {
+        let mut good = self.credentials.iter().filter(|it| it.expires_at.is_none_or(|at| at > now));
+        good.find(|it| it.digest == *digest)
     }
 
     /// Whether the holder may call.
@@ -319,8 +319,9 @@ pub enum GrantChange {
         credential: NewCredential,
         until: Timestamp,
     },
-    /// One more access token, in place of those whose time is over. Not where the grant takes no calls, nor where the
-    /// credential that it is for is over: a rotation may have come in between.
+    /// One more access token, in place of those whose time is over; it ends with the credential that it is for, where that
+    /// ends before. Not where the grant takes no calls, nor where that credential is over: a rotation may have come in
+    /// between.
     Issue {
         token: AccessToken,
         /// The credential's digest.
@@ -374,15 +375,16 @@ impl GrantChange {
                 next.access_tokens.clear();
             }
             Self::Issue { .. } if matches!(state, GrantState::Paused { .. }) => return Err(Barred::Paused),
-            Self::Issue { secret, .. } if !grant.has_credential(secret, now) => return Err(Barred::Over),
-            Self::Issue { token, .. } => {
+            Self::Issue { token, secret } => {
+                let end = grant.credential(secret, now).ok_or(Barred::Over)?.expires_at;
+                let expires_at = end.map_or(token.expires_at, |end| end.min(token.expires_at));
                 next.access_tokens.retain(|token| token.expires_at > now);
                 while next.access_tokens.len() >= ACCESS_TOKENS {
                     let ends = |at: &usize| (next.access_tokens[*at].expires_at, *at);
                     let first = (0..next.access_tokens.len()).min_by_key(ends);
                     next.access_tokens.remove(first.unwrap_or(0));
                 }
-                next.access_tokens.push(token.clone());
+                next.access_tokens.push(AccessToken { expires_at, ..token.clone() });
             }
         }
         if next.state.is_over() {

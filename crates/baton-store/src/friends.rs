@@ -63,6 +63,29 @@ pub struct Look {
     pub card: Option<Json>,
 }
 
+impl Look {
+    /// The card's mark at the first look at the request.
+    pub const fn first(&self) -> Option<&Mark> {
+        match &self.verdict.found {
+            Found::Card(seen) => Some(&seen.first),
+            Found::Nothing(_) => None,
+        }
+    }
+
+    /// As it is to be kept after another one. Two that began at once know nothing of each other: the first mark is that of
+    /// the one that was kept first.
+    #[must_use]
+    pub fn after(mut self, before: Option<&Self>) -> Self {
+        if let (Found::Card(seen), Some(first)) = (&mut self.verdict.found, before.and_then(Self::first)) {
+            if let (Standing::New, Some(what)) = (&seen.standing, first.compare(&seen.mark)) {
+                seen.standing = Standing::Changed { since: first.at, what };
+            }
+            seen.first = first.clone();
+        }
+        self
+    }
+}
+
 /// What it is worth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -206,9 +229,13 @@ pub trait Friends: Send + Sync + 'static {
 
     async fn find_friend_request(&self, id: &str) -> Result<Option<FriendRequest>, Error>;
 
+    /// Without the documents of their cards.
     async fn list_friend_requests(&self, query: FriendsQuery) -> Result<Vec<FriendRequest>, Error>;
 
-    /// Keeps what was found of who asks, instead of what was found before.
+    /// How many wait for the operator.
+    async fn count_pending(&self, now: Timestamp) -> Result<usize, Error>;
+
+    /// Keeps what was found of who asks, instead of what was found before; of a request that is decided by then, nothing.
     async fn keep_look(&self, id: &str, look: Look, by: &Actor) -> Result<FriendRequest, Error>;
 
     /// Approves a request, and makes its grant.
@@ -229,7 +256,7 @@ pub trait Friends: Send + Sync + 'static {
     /// The mark of the card at this URL when the last friend was made of it, by us or by them.
     async fn find_pin(&self, card_url: &str) -> Result<Option<Mark>, Error>;
 
-    /// Ends requests whose time is over, and the grants that nobody came for; answers of how many, at most `most`.
+    /// Ends requests whose time is over, and the grants that nobody came for and that have no other credential; answers of how many, at most `most`.
     async fn expire_friend_requests(&self, now: Timestamp, most: usize) -> Result<usize, Error>;
 
     /// Deletes requests that came to nothing and ended before `before`; answers of how many, at most `most`.

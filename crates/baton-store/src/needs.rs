@@ -33,18 +33,12 @@ pub struct NeedsCounts {
     pub webhooks: usize,
 }
 
-impl NeedsCounts {
-    pub const fn total(self) -> usize {
-        self.waiting + self.failed + self.webhooks
-    }
-}
-
 /// Which failed tasks somebody has attended to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attend {
     One(TaskId),
-    /// This one and all that were created before it.
-    UpTo(TaskId),
+    /// All of them at once: one row of the audit log, which names those that were on the list.
+    These(Vec<TaskId>),
 }
 
 /// What a person must look at.

@@ -10,7 +10,7 @@ use baton_store::{OpenError, Store};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use crate::access::jwt::Issuers;
 use crate::access::{Authenticator, DevGuard, Proxies, Seal};
@@ -69,7 +69,8 @@ pub struct Node {
     /// The URLs of its TCP listeners, in the order of the settings.
     pub urls: Vec<String>,
     pub socket: PathBuf,
-    dev: bool,
+    /// What it was started with: much of it takes effect at a start only.
+    started: Settings,
     store: Sqlite,
     stop: CancellationToken,
     loops: TaskTracker,
@@ -132,8 +133,7 @@ impl Node {
         let proxies = Proxies::new(settings.net.trusted_proxies.clone(), settings.net.proxy_header);
         let gate = Gate::new(authenticator, DevGuard::new(settings.node.dev), proxies, &service);
         let doors = Arc::new(Doors::new(service.clone(), gate));
-        let dev = settings.node.dev;
-        add_agents(&service, settings, lane);
+        add_agents(&service, settings.clone(), lane);
         let stop = CancellationToken::new();
         let loops = TaskTracker::new();
         loops.spawn(reaper::run(service.clone(), stop.clone()));
@@ -147,17 +147,25 @@ impl Node {
         let front = Front::new(Arc::clone(&doors));
         let listeners =
             bound.into_iter().map(|bound| loops.spawn(bound.serve(front.clone(), stop.clone()))).collect();
-        Ok(Self { service, doors, urls, socket, dev, store: sqlite, stop, loops, listeners })
+        Ok(Self { service, doors, urls, socket, started: settings, store: sqlite, stop, loops, listeners })
     }
 
     /// Loopback is the built-in grant `local`.
     pub const fn is_dev(&self) -> bool {
-        self.dev
+        self.started.node.dev
     }
 
     /// Takes agents and limits from new settings; what else changed takes a restart. Attempts under way go on as they
     /// began.
-    pub fn reload(&self, settings: Settings) {
+    pub fn reload(&self, read: &Settings) {
+        let settings = configuration::in_force(&self.started, read);
+        let waiting = configuration::differing(&settings, read);
+        if !waiting.is_empty() {
+            warn!(
+                sections = waiting.join(", "),
+                "what changed in these sections takes a restart of the node"
+            );
+        }
         *self.service.limits.write().unwrap_or_else(PoisonError::into_inner) =
             Arc::new(settings.limits.clone());
         *self.service.shown.write().unwrap_or_else(PoisonError::into_inner) =

@@ -30,6 +30,24 @@ pub enum State {
     Expired,
 }
 
+impl State {
+    /// Until when it may be decided, or picked up; nothing where neither may be.
+    pub const fn until(self) -> Option<Timestamp> {
+        match self {
+            Self::Pending { until } | Self::Approved { until, .. } => Some(until),
+            Self::Denied | Self::Expired => None,
+        }
+    }
+
+    /// How often the credential was picked up.
+    pub const fn pick_ups(self) -> u32 {
+        match self {
+            Self::Approved { pick_ups, .. } => pick_ups,
+            Self::Pending { .. } | Self::Denied | Self::Expired => 0,
+        }
+    }
+}
+
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {

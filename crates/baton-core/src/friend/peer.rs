@@ -56,6 +56,18 @@ impl State {
         }
     }
 
+    /// As it is stored and shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Asked(_) => "asked",
+            Self::Picked(_) => "picked",
+            Self::Friend => "friend",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Ended => "ended",
+        }
+    }
+
     /// Whether there may be something to be fetched or confirmed.
     pub const fn is_open(self) -> bool {
         self.due_at().is_some()
@@ -75,7 +87,8 @@ pub fn step(state: State, input: Input, now: Timestamp) -> State {
         | (State::Picked(watch), Input::Refused) => watch.again(now).map_or(State::Expired, State::Asked),
         (State::Picked(watch), Input::Nothing) => watch.again(now).map_or(State::Expired, State::Picked),
         (State::Asked(watch) | State::Picked(watch), Input::PickedUp) => {
-            State::Picked(Watch { due_at: now, looks: 0, ..watch })
+            // Who hands out what it then refuses is not looked at any sooner for that.
+            State::Picked(Watch { due_at: now, ..watch })
         }
         (State::Picked(_), Input::Taken)
         | (

@@ -111,6 +111,21 @@ mod asking {
         assert_eq!(pauses.last(), Some(&crate::limits::PEER_LOOK_LONGEST));
     }
 
+    /// Who says that the credential is there, and refuses it, is looked at ever later all the same.
+    #[test]
+    fn a_credential_that_is_refused_again_and_again_is_fetched_ever_later() {
+        let mut state = begin(ms(0), ms(10 * HOUR));
+        let mut pauses = Vec::new();
+        while let Some(at) = state.due_at().filter(|_| pauses.len() < 10) {
+            let picked = step(state, Input::PickedUp, at);
+            assert_eq!((picked.due_at(), watch(picked).looks), (Some(at), watch(state).looks));
+            state = step(picked, Input::Refused, at);
+            pauses.extend(state.due_at().map(|next| next.since(at)));
+        }
+        assert!(pauses.is_sorted(), "{pauses:?}");
+        assert_eq!(pauses.last(), Some(&crate::limits::PEER_LOOK_LONGEST));
+    }
+
     #[test]
     fn from_asking_to_friendship_and_its_end() {
         let asked = begin(ms(0), ms(HOUR));

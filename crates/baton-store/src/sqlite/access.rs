@@ -1,5 +1,6 @@
 //! Grants and credentials: their rows, and the verbs of [`Access`].
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -66,12 +67,13 @@ pub enum AccessWrite {
 pub fn load(db: &Connection) -> Result<Vec<Stored>, Error> {
     let mut grants: Vec<Stored> =
         db.prepare(LIST_GRANTS)?.query_map([], stored)?.collect::<Result<_, _>>()?;
+    let ids = grants.iter().enumerate().map(|(at, stored)| (Arc::clone(&stored.grant.id), at));
+    let places: HashMap<Arc<str>, usize> = ids.collect();
     let mut statement = db.prepare(LIST_CREDENTIALS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let owner = text(row, 1)?;
-        if let Some(stored) = grants.iter_mut().find(|stored| *stored.grant.id == *owner) {
-            stored.grant.credentials.push(Credential {
+        if let Some(at) = places.get(text(row, 1)?) {
+            grants[*at].grant.credentials.push(Credential {
                 digest: row.get(0)?,
                 hint: row.get(2)?,
                 created_at: time(row, 3)?,
@@ -82,10 +84,9 @@ pub fn load(db: &Connection) -> Result<Vec<Stored>, Error> {
     let mut statement = db.prepare(LIST_ACCESS_TOKENS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let owner = text(row, 1)?;
-        if let Some(stored) = grants.iter_mut().find(|stored| *stored.grant.id == *owner) {
+        if let Some(at) = places.get(text(row, 1)?) {
             let verbs: Option<Vec<Verb>> = rows::optional_json(row, 2)?;
-            stored.grant.access_tokens.push(AccessToken {
+            grants[*at].grant.access_tokens.push(AccessToken {
                 digest: row.get(0)?,
                 verbs: verbs.map(Arc::from),
                 created_at: time(row, 3)?,
@@ -153,7 +154,7 @@ pub fn create(db: &Connection, new: &NewGrant) -> Result<Grant, Error> {
         changed_at: *now,
         changed_by: by.name.clone(),
     };
-    put_credentials(db, &grant)?;
+    put_credentials(db, &[], &grant)?;
     let detail =
         json!({"label": label, "agents": agents, "verbs": verbs, "limits": limits, "expiresAt": expires_at});
     audit::note(db, (by, *now), ("grant.create", id), detail.to_string())?;
@@ -186,7 +187,7 @@ pub fn change(
         now.as_millis(),
         actor.name
     ])?;
-    put_credentials(db, &grant)?;
+    put_credentials(db, &before.credentials, &grant)?;
     if grant.state.is_over() {
         db.prepare_cached(END_PUSH_CONFIGS)?.execute([&*grant.id])?;
     }
@@ -203,13 +204,14 @@ pub fn change(
     Ok(Some(grant))
 }
 
-/// Writes the tokens of a grant.
-pub fn put_credentials(db: &Connection, grant: &Grant) -> Result<(), Error> {
+/// Writes the tokens of a grant that are not as they were before.
+pub fn put_credentials(db: &Connection, before: &[Credential], after: &Grant) -> Result<(), Error> {
     let mut statement = db.prepare_cached(PUT_CREDENTIAL)?;
-    for Credential { digest, hint, created_at, expires_at } in &grant.credentials {
+    for changed in after.credentials.iter().filter(|credential| !before.contains(credential)) {
+        let Credential { digest, hint, created_at, expires_at } = changed;
         statement.execute(params![
             digest,
-            &*grant.id,
+            &*after.id,
             hint,
             created_at.as_millis(),
             expires_at.map(Timestamp::as_millis)

@@ -23,6 +23,9 @@ SELECT count(*), min(created_at),
     (SELECT count(*) FROM friend_request WHERE state = 'pending' AND until > ?3)
 FROM friend_request WHERE origin = ?1 AND created_at > ?2";
 
+pub(super) const COUNT_PENDING: &str = "-- store.count_pending_friend_requests
+SELECT count(*) FROM friend_request WHERE state = 'pending' AND until > ?1";
+
 const INSERT_FRIEND_REQUEST: &str = "-- store.insert_friend_request
 INSERT INTO friend_request (id, secret, code, origin, card_url, agents, verbs, why, id_token, state, until, pick_ups,
     created_at)
@@ -89,7 +92,11 @@ impl Group<'_> {
 
     fn keep_look(&self, id: &str, look: &Look, by: &Actor) -> Result<FriendRequest, Error> {
         let mut request = load(self.db, id)?;
-        request.look = Some(look.clone());
+        // What was decided stays as it was seen then: the mark that an approval pins is the one that was approved.
+        if !matches!(request.state, State::Pending { .. }) {
+            return Ok(request);
+        }
+        request.look = Some(look.clone().after(request.look.as_ref()));
         update(self.db, &request)?;
         audit::note(self.db, (by, look.at), ("friend.look", id), String::new())?;
         Ok(request)
@@ -126,8 +133,9 @@ impl Group<'_> {
             grant.credentials.retain(|known| known.digest != voided);
             self.db.prepare_cached(DELETE_CREDENTIAL)?.execute(params![voided, &*grant.id])?;
         }
+        let before = grant.credentials.clone();
         grant.credentials.push(credential.made(now));
-        access::put_credentials(self.db, &grant)?;
+        access::put_credentials(self.db, &before, &grant)?;
         request.picked_at = Some(now);
         update(self.db, &request)?;
         let actor = Actor::new(&*grant.id, by.origin.clone());
@@ -152,7 +160,9 @@ impl Group<'_> {
         for id in &lapsed {
             let mut request = load(self.db, id)?;
             request.state = step(request.state, Input::Lapsed, now)?;
+            // Where the operator handed a token over instead, nobody need come for one.
             if let Some(grant) = request.grant.as_ref().and_then(|id| self.grant(id))
+                && grant.credentials.is_empty()
                 && let Some(ended) =
                     access::change(self.db, &grant, &GrantChange::Revoke, (&Actor::node(), now))?
             {
@@ -169,6 +179,11 @@ pub fn lapsed(db: &Connection, now: Timestamp, most: usize) -> Result<Vec<String
     let mut statement = db.prepare_cached(LIST_LAPSED)?;
     let lapsed = statement.query_map(params![now.as_millis(), most], |row| row.get(0))?;
     Ok(lapsed.collect::<Result<_, _>>()?)
+}
+
+/// How many wait for the operator.
+pub fn count_pending(db: &Connection, now: Timestamp) -> Result<usize, Error> {
+    Ok(db.prepare_cached(COUNT_PENDING)?.query_row([now.as_millis()], |row| row.get(0))?)
 }
 
 pub fn is_to_be_pruned(db: &Connection, before: Timestamp) -> Result<bool, Error> {
@@ -239,11 +254,6 @@ fn decide(
 }
 
 fn update(db: &Connection, request: &FriendRequest) -> Result<(), Error> {
-    let (until, pick_ups) = match request.state {
-        State::Pending { until } => (Some(until), 0),
-        State::Approved { until, pick_ups } => (Some(until), pick_ups),
-        State::Denied | State::Expired => (None, 0),
-    };
     let mark: Option<&Mark> = request.look.as_ref().and_then(|look| match &look.verdict.found {
         Found::Card(seen) => Some(&seen.mark),
         Found::Nothing(_) => None,
@@ -251,8 +261,8 @@ fn update(db: &Connection, request: &FriendRequest) -> Result<(), Error> {
     db.prepare_cached(UPDATE_FRIEND_REQUEST)?.execute(params![
         request.id,
         friend_state(request.state),
-        until.map(Timestamp::as_millis),
-        pick_ups,
+        request.state.until().map(Timestamp::as_millis),
+        request.state.pick_ups(),
         request.decided.as_ref().map(|decided| decided.at.as_millis()),
         request.decided.as_ref().map(|decided| &decided.by),
         request.picked_at.map(Timestamp::as_millis),

@@ -16,17 +16,17 @@ use crate::{
     NewFriendRequest, NewGrant, Wish,
 };
 
-/// The columns of [`request`], in its order.
+/// The columns of [`request`], in its order, but for the last: the card, or NULL.
 pub(super) const REQUEST: &str =
     "id, secret, code, origin, card_url, agents, verbs, why, id_token, state, until, pick_ups, created_at,
-    decided_at, decided_by, picked_at, grant_id, token, look_at, look, card";
+    decided_at, decided_by, picked_at, grant_id, token, look_at, look";
 
 const FIND_FRIEND_REQUEST: &str = "-- store.find_friend_request
-SELECT {} FROM friend_request WHERE id = ?1";
+SELECT {}, card FROM friend_request WHERE id = ?1";
 
-/// Time may have ended what still stands as open: the state that is asked for is that of `now`.
+/// Time may have ended what still stands as open: the state that is asked for is that of `now`. A page of cards is no page.
 pub(super) const LIST_FRIEND_REQUESTS: &str = "-- store.list_friend_requests
-SELECT {} FROM friend_request
+SELECT {}, NULL FROM friend_request
 WHERE id < ?1 AND (?2 IS NULL OR ?2 = CASE
     WHEN until <= ?3 AND (state = 'pending' OR (state = 'approved' AND pick_ups = 0)) THEN 'expired' ELSE state END)
 ORDER BY id DESC LIMIT ?4";
@@ -38,7 +38,7 @@ WHERE card_url = ?1 AND state = 'approved' AND mark_at IS NOT NULL
 UNION ALL SELECT mark_at, mark_digest, mark_key FROM peer WHERE card_url = ?1 AND state = 'friend'
 ORDER BY 1 DESC LIMIT 1";
 
-/// A request from a row of [`REQUEST`].
+/// A request from a row of [`REQUEST`] and a card.
 pub fn request(row: &Row<'_>) -> rusqlite::Result<FriendRequest> {
     let wish = Wish {
         card_url: row.get(4)?,
@@ -133,6 +133,10 @@ impl Friends for Sqlite {
 
     async fn list_friend_requests(&self, query: FriendsQuery) -> Result<Vec<FriendRequest>, Error> {
         self.inner.readers.run(move |db| list(db, &query)).await
+    }
+
+    async fn count_pending(&self, now: Timestamp) -> Result<usize, Error> {
+        self.inner.readers.run(move |db| befriend::count_pending(db, now)).await
     }
 
     async fn keep_look(&self, id: &str, look: Look, by: &Actor) -> Result<FriendRequest, Error> {

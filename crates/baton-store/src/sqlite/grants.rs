@@ -108,30 +108,16 @@ impl Grants {
 
     fn put_entry(&self, entry: Entry) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let grant = &entry.grant;
-        known.by_digest.retain(|_, key| key.grant.id != grant.id);
-        if !grant.state.is_over() {
-            let key = |until, verbs| {
-                let until = [until, grant.expires_at].into_iter().flatten().min();
-                Key { grant: Arc::clone(grant), until, verbs, used: Arc::clone(&entry.used) }
-            };
-            for credential in &grant.credentials {
-                known.by_digest.insert(credential.digest, key(credential.expires_at, None));
-            }
-            for token in &grant.access_tokens {
-                known.by_digest.insert(token.digest, key(Some(token.expires_at), token.verbs.clone()));
-            }
+        let (grant, used) = (Arc::clone(&entry.grant), Arc::clone(&entry.used));
+        let before = known.by_id.insert(Arc::clone(&grant.id), entry).map(|entry| entry.grant);
+        match &before {
+            Some(before) => known.forget_tokens(before),
+            None => known.labels.entry(grant.label.clone()).or_default().push(Arc::clone(&grant.id)),
         }
-        let counts = usize::from(grant.limits.counts_tasks());
-        let id = Arc::clone(&grant.id);
-        let label = entry.grant.label.clone();
-        let before = known.by_id.insert(Arc::clone(&id), entry);
-        if before.is_none() {
-            known.labels.entry(label).or_default().push(id);
-        }
-        let counted = before.map_or(0, |before| usize::from(before.grant.limits.counts_tasks()));
-        self.counted.fetch_add(counts, Ordering::Relaxed);
-        self.counted.fetch_sub(counted, Ordering::Relaxed);
+        known.add_tokens(&grant, &used);
+        let counts = |grant: &Arc<Grant>| usize::from(grant.limits.counts_tasks());
+        self.counted.fetch_add(counts(&grant), Ordering::Relaxed);
+        self.counted.fetch_sub(before.as_ref().map_or(0, counts), Ordering::Relaxed);
     }
 
     /// What a commit left of the counts of a grant.
@@ -238,6 +224,33 @@ impl Grants {
 
     fn known(&self) -> RwLockReadGuard<'_, Known> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// What a grant's tokens open.
+    fn add_tokens(&mut self, grant: &Arc<Grant>, used: &Arc<Used>) {
+        if grant.state.is_over() {
+            return;
+        }
+        let key = |until, verbs| {
+            let until = [until, grant.expires_at].into_iter().flatten().min();
+            Key { grant: Arc::clone(grant), until, verbs, used: Arc::clone(used) }
+        };
+        for credential in &grant.credentials {
+            self.by_digest.insert(credential.digest, key(credential.expires_at, None));
+        }
+        for token in &grant.access_tokens {
+            self.by_digest.insert(token.digest, key(Some(token.expires_at), token.verbs.clone()));
+        }
+    }
+
+    /// Those of the grant as it was.
+    fn forget_tokens(&mut self, before: &Grant) {
+        let credentials = before.credentials.iter().map(|credential| &credential.digest);
+        for digest in credentials.chain(before.access_tokens.iter().map(|token| &token.digest)) {
+            self.by_digest.remove(digest);
+        }
     }
 }
 

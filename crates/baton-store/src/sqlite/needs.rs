@@ -1,5 +1,6 @@
 //! What a person must look at, and the verbs of [`Attention`].
 
+use std::slice;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -39,9 +40,6 @@ SELECT count(*) FROM (SELECT 1 FROM push_config WHERE (state = 'suspended' OR fa
 const ATTEND_ONE: &str = "-- store.attend_one
 UPDATE task SET attended = 1 WHERE phase = 'failed' AND attended = 0 AND id = ?1";
 
-const ATTEND_UP_TO: &str = "-- store.attend_up_to
-UPDATE task SET attended = 1 WHERE phase = 'failed' AND attended = 0 AND id <= ?1";
-
 /// What the writer is asked.
 pub struct AttendWrite {
     attend: Attend,
@@ -50,15 +48,24 @@ pub struct AttendWrite {
 }
 
 pub fn write(db: &Connection, AttendWrite { attend, by, now }: &AttendWrite) -> Result<usize, Error> {
-    let (sql, id, action) = match attend {
-        Attend::One(id) => (ATTEND_ONE, id, "task.attend"),
-        Attend::UpTo(id) => (ATTEND_UP_TO, id, "task.attend-all"),
+    let (ids, action) = match attend {
+        Attend::One(id) => (slice::from_ref(id), "task.attend"),
+        Attend::These(ids) => (&**ids, "task.attend-all"),
     };
-    let attended = db.prepare_cached(sql)?.execute([id.as_bytes()])?;
-    if attended > 0 {
-        note(db, (by, *now), (action, &id.to_string()), String::new())?;
+    let mut attended = Vec::new();
+    for id in ids {
+        if db.prepare_cached(ATTEND_ONE)?.execute([id.as_bytes()])? > 0 {
+            attended.push(id.to_string());
+        }
     }
-    Ok(attended)
+    if let Some(last) = attended.last() {
+        let detail = match attend {
+            Attend::One(_) => String::new(),
+            Attend::These(_) => serde_json::json!({ "tasks": attended }).to_string(),
+        };
+        note(db, (by, *now), (action, last), detail)?;
+    }
+    Ok(attended.len())
 }
 
 fn needs(db: &Connection, most: usize) -> Result<Needs, Error> {

@@ -95,16 +95,11 @@ fn state(row: &Row<'_>) -> rusqlite::Result<State> {
 
 /// The columns state, due_at, looks and until.
 fn state_columns(state: State) -> (&'static str, Option<i64>, Option<u32>, Option<i64>) {
-    let watched = |name, Watch { due_at, looks, until }: Watch| {
-        (name, Some(due_at.as_millis()), Some(looks), Some(until.as_millis()))
-    };
     match state {
-        State::Asked(watch) => watched("asked", watch),
-        State::Picked(watch) => watched("picked", watch),
-        State::Friend => ("friend", None, None, None),
-        State::Denied => ("denied", None, None, None),
-        State::Expired => ("expired", None, None, None),
-        State::Ended => ("ended", None, None, None),
+        State::Asked(Watch { due_at, looks, until }) | State::Picked(Watch { due_at, looks, until }) => {
+            (state.as_str(), Some(due_at.as_millis()), Some(looks), Some(until.as_millis()))
+        }
+        State::Friend | State::Denied | State::Expired | State::Ended => (state.as_str(), None, None, None),
     }
 }
 
@@ -182,7 +177,7 @@ impl Group<'_> {
                 if before.state != *state {
                     return Ok(Some(before));
                 }
-                let named = state_columns(before.state).0;
+                let named = before.state.as_str();
                 let after = changed(before, change, *now);
                 let (state, due_at, looks, until) = state_columns(after.state);
                 self.db.prepare_cached(UPDATE_PEER)?.execute(params![

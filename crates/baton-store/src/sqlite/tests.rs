@@ -116,6 +116,7 @@ fn statements_use_their_indexes() {
         (delivery::LIST_DELIVERY_ATTEMPTS, "PRIMARY KEY"),
         (&friends::LIST_FRIEND_REQUESTS.replace("{}", friends::REQUEST), "PRIMARY KEY"),
         (befriend::COUNT_FRIEND_REQUESTS, "INDEX friend_request_from"),
+        (befriend::COUNT_PENDING, "INDEX friend_request_due"),
         (befriend::LIST_LAPSED, "INDEX friend_request_due"),
         (&peers::LIST_DUE_PEERS.replace("{}", peers::PEER), "INDEX peer_due"),
     ] {

@@ -10,7 +10,7 @@ use tracing::warn;
 
 use super::jwt::{Issuers, Refused};
 use super::peer::{Peer, Shown, User};
-use super::{Caller, Certificate, Proof, Token};
+use super::{Caller, Certificate, Origin, Proof, Token};
 use crate::clock::Clock;
 use crate::config::settings::Auth;
 use crate::service::Error;
@@ -25,8 +25,8 @@ pub struct Authenticator {
     dev: bool,
     rules: Arc<Auth>,
     issuers: Issuers,
-    /// Names of rules that are those of several grants, and of which that was said.
-    told: Arc<Mutex<HashSet<String>>>,
+    /// Names of rules that are those of no grant (true) or of several, and of which that was said.
+    told: Arc<Mutex<HashSet<(String, bool)>>>,
 }
 
 impl std::fmt::Debug for Authenticator {
@@ -44,7 +44,7 @@ impl Authenticator {
     /// whatever connection: a wrong one is refused, not ignored.
     pub async fn caller(
         &self,
-        peer: Peer,
+        (peer, origin): (Peer, Origin),
         shown: Option<&Shown>,
         headers: &HeaderMap,
     ) -> Result<Caller, Error> {
@@ -52,25 +52,25 @@ impl Authenticator {
         if let Some(value) = sent.next() {
             let only = sent.next().is_none();
             let token = bearer(value.as_bytes()).filter(|_| only).ok_or(Error::Unauthenticated)?;
-            return self.token(token).await;
+            return self.token(token, origin).await;
         }
         if let Some(shown) = shown
-            && let Some(caller) = Box::pin(self.shown(shown)).await?
+            && let Some(caller) = Box::pin(self.shown(shown, origin)).await?
         {
             return Ok(caller);
         }
         let local = self.dev && matches!(peer, Peer::Tcp { loopback: true, .. });
-        if local { Ok(Caller::local()) } else { Err(Error::Unauthenticated) }
+        if local { Ok(Caller::local(origin)) } else { Err(Error::Unauthenticated) }
     }
 
     /// The holder of a token.
-    async fn token(&self, token: &[u8]) -> Result<Caller, Error> {
+    async fn token(&self, token: &[u8], origin: Origin) -> Result<Caller, Error> {
         let taken = if Token::is_like(token) {
             self.rules.tokens
         } else if Token::is_like_access(token) {
             self.rules.client_credentials
         } else {
-            return Box::pin(self.jwt(token)).await;
+            return Box::pin(self.jwt(token, origin)).await;
         };
         if !taken {
             return Err(Error::Unauthenticated);
@@ -78,66 +78,80 @@ impl Authenticator {
         let digest = Token::digest_of(token);
         let found = Access::find_credential(&*self.store, &digest, self.clock.now()).await?;
         let opened = found.ok_or(Error::Unauthenticated)?;
-        let holder = Caller::holder(opened.grant, Arc::clone(&self.nobody), Proof::Token(digest));
+        let nobody = Arc::clone(&self.nobody);
+        let holder = Caller::holder(opened.grant, nobody, Proof::Token(digest), origin);
         Ok(holder.limited_to(opened.verbs))
     }
 
     /// The holder of a token that somebody else made.
-    async fn jwt(&self, token: &[u8]) -> Result<Caller, Error> {
+    async fn jwt(&self, token: &[u8], origin: Origin) -> Result<Caller, Error> {
         if !self.issuers.take(token) {
             return Err(Error::Unauthenticated);
         }
         let bearer = self.issuers.judge(token).await.map_err(|why| match why {
-            Refused::Token | Refused::Nobody => Error::Unauthenticated,
+            Refused::Token => Error::Unauthenticated,
             Refused::Unreachable => Error::IssuerUnreachable,
         })?;
-        let caller = self.named(&bearer.grant, bearer.subject, Proof::Until(bearer.until)).await?;
+        let proof = Proof::Until(bearer.until);
+        let caller = self.named(&bearer.grant, bearer.subject, proof, origin).await?;
         caller.ok_or(Error::Unauthenticated)
     }
 
     /// Who a connection shows itself to be, where a rule says whom that is to be.
-    async fn shown(&self, shown: &Shown) -> Result<Option<Caller>, Error> {
+    async fn shown(&self, shown: &Shown, origin: Origin) -> Result<Option<Caller>, Error> {
         match shown {
-            Shown::Certificate(certificate) => self.certificate(certificate).await,
-            Shown::User(user) => self.user(*user).await,
+            Shown::Certificate(certificate) => self.certificate(certificate, origin).await,
+            Shown::User(user) => self.user(*user, origin).await,
         }
     }
 
     /// The first rule decides, by the first name that it is about.
-    async fn certificate(&self, certificate: &Certificate) -> Result<Option<Caller>, Error> {
+    async fn certificate(&self, certificate: &Certificate, origin: Origin) -> Result<Option<Caller>, Error> {
         if certificate.until <= self.clock.now() {
             return Ok(None);
         }
         let mut rules = self.rules.certificates.iter();
         let found = rules.find_map(|rule| Some((rule, rule.name.find_in(&certificate.names)?)));
         let Some((rule, subject)) = found else { return Ok(None) };
-        self.named(&rule.grant, subject.into(), Proof::Until(certificate.until)).await
+        self.named(&rule.grant, subject.into(), Proof::Until(certificate.until), origin).await
     }
 
-    async fn user(&self, user: User) -> Result<Option<Caller>, Error> {
+    async fn user(&self, user: User, origin: Origin) -> Result<Option<Caller>, Error> {
         let Some(rule) = self.rules.users.iter().find(|rule| rule.is_about(user)) else { return Ok(None) };
-        self.named(&rule.grant, format!("uid:{}", user.uid).into(), Proof::Lasting).await
+        self.named(&rule.grant, format!("uid:{}", user.uid).into(), Proof::Lasting, origin).await
     }
 
     /// The holder of the grant that a rule names. A label that is that of several grants names none.
-    async fn named(&self, name: &str, subject: Arc<str>, proof: Proof) -> Result<Option<Caller>, Error> {
+    async fn named(
+        &self,
+        name: &str,
+        subject: Arc<str>,
+        proof: Proof,
+        origin: Origin,
+    ) -> Result<Option<Caller>, Error> {
         let found = Access::find_grants_named(&*self.store, name, self.clock.now()).await?;
         match <[_; 1]>::try_from(found) {
-            Ok([grant]) => Ok(Some(Caller::holder(grant, subject, proof))),
+            Ok([grant]) => Ok(Some(Caller::holder(grant, subject, proof, origin))),
             Err(found) => {
-                let new = || {
-                    let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-                    told.insert(name.to_owned())
-                };
-                if !found.is_empty() && new() {
-                    warn!(
-                        grant.label = name,
-                        grants = found.len(),
-                        "a rule of [auth] names several grants, and so nobody: name the grant by its id"
-                    );
-                }
+                self.tell(name, found.len());
                 Ok(None)
             }
+        }
+    }
+
+    /// Says once of a rule that it lets nobody in, and why: whoever comes by it hears 401 and no more.
+    fn tell(&self, name: &str, grants: usize) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if !told.insert((name.to_owned(), grants == 0)) {
+            return;
+        }
+        if grants == 0 {
+            warn!(grant.name = name, "a rule of [auth] names no grant that is open: see `baton grants list`");
+        } else {
+            warn!(
+                grant.label = name,
+                grants, "a rule of [auth] names several grants, and so nobody: name the grant by its id"
+            );
         }
     }
 }

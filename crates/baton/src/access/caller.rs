@@ -40,16 +40,16 @@ enum Rights {
 
 impl Caller {
     /// The built-in grant of dev mode.
-    pub fn local() -> Self {
+    pub fn local(origin: Origin) -> Self {
         let owner = Owner::new(LOCAL, "");
-        Self { owner, origin: Origin::Unix, proof: Proof::Lasting, rights: Rights::Local, verbs: None }
+        Self { owner, origin, proof: Proof::Lasting, rights: Rights::Local, verbs: None }
     }
 
     /// A holder of a grant. `subject` tells the users of one grant apart, as those of one issuer or certificate rule; it
     /// is empty where all of them are one, as with a token.
-    pub fn holder(grant: Arc<Grant>, subject: Arc<str>, proof: Proof) -> Self {
+    pub fn holder(grant: Arc<Grant>, subject: Arc<str>, proof: Proof, origin: Origin) -> Self {
         let owner = Owner { grant: Arc::clone(&grant.id), subject };
-        Self { owner, origin: Origin::Unix, proof, rights: Rights::Grant(grant), verbs: None }
+        Self { owner, origin, proof, rights: Rights::Grant(grant), verbs: None }
     }
 
     /// The same with no more than these verbs, where they are given.

@@ -6,6 +6,8 @@ use baton_core::time::Timestamp;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
+use super::Names;
+
 /// Bytes of a name that counts: a SPIFFE id has no more.
 const NAME_BYTES: usize = 2_048;
 
@@ -15,14 +17,6 @@ pub struct Certificate {
     pub names: Names,
     /// From then on it shows nothing any more.
     pub until: Timestamp,
-}
-
-/// The names in it that rules can be about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
-    /// In lower case. One with a wildcard stands for many, and so for nobody.
-    pub dns: Vec<String>,
-    pub uris: Vec<String>,
 }
 
 impl Certificate {

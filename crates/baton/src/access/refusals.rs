@@ -56,7 +56,7 @@ pub struct Refusals(Mutex<Refused>);
 #[derive(Debug, Default)]
 pub struct Refused {
     kinds: HashMap<Refusal, Count>,
-    /// Those past [`KINDS`].
+    /// Those past [`KINDS`], of strangers first.
     others: Option<Count>,
 }
 
@@ -88,11 +88,28 @@ impl Refused {
     fn add(&mut self, refusal: Refusal, count: Count) {
         if let Some(known) = self.kinds.get_mut(&refusal) {
             *known = known.with(count);
-        } else if self.kinds.len() < KINDS {
+            return;
+        }
+        if self.kinds.len() >= KINDS && refusal.who != ANONYMOUS {
+            self.merge_a_stranger();
+        }
+        if self.kinds.len() < KINDS {
             self.kinds.insert(refusal, count);
         } else {
-            self.others = sum(self.others.into_iter().chain([count]));
+            self.add_to_others(count);
         }
+    }
+
+    /// Makes room for a holder, whom a crowd of strangers may not hide.
+    fn merge_a_stranger(&mut self) {
+        let stranger = self.kinds.keys().find(|refusal| refusal.who == ANONYMOUS).cloned();
+        if let Some(count) = stranger.and_then(|refusal| self.kinds.remove(&refusal)) {
+            self.add_to_others(count);
+        }
+    }
+
+    fn add_to_others(&mut self, count: Count) {
+        self.others = sum(self.others.into_iter().chain([count]));
     }
 
     /// As rows of the audit log: those of a grant first, then the most frequent, each by itself, and the rest together. A
@@ -149,6 +166,11 @@ mod tests {
         Timestamp::from_millis(millis)
     }
 
+    fn times(row: &NewAudit) -> u64 {
+        let detail: serde_json::Value = serde_json::from_str(&row.detail).unwrap();
+        detail["times"].as_u64().unwrap()
+    }
+
     #[test]
     fn the_same_is_one_row_with_a_number() {
         let refusals = Refusals::default();
@@ -173,12 +195,9 @@ mod tests {
         assert_eq!(refusals.0.lock().unwrap().kinds.len(), KINDS);
         let rows = refusals.take().rows();
         assert_eq!(rows.len(), ROWS + 1);
-        let times = rows.iter().map(|row| {
-            let detail: serde_json::Value = serde_json::from_str(&row.detail).unwrap();
-            detail["times"].as_u64().unwrap()
-        });
-        assert_eq!(times.sum::<u64>(), 100_000);
+        assert_eq!(rows.iter().map(times).sum::<u64>(), 100_000);
     }
+
     #[test]
     fn a_crowd_of_strangers_hides_no_holder() {
         let refusals = Refusals::default();
@@ -187,6 +206,17 @@ mod tests {
             refusals.note(refusal(&format!("192.0.2.{}", n % 100)), at(n));
         }
         assert!(refusals.take().rows().iter().any(|row| row.by.name == "g1"));
+
+        // Also where it comes when all places are taken.
+        for n in 0..1_000 {
+            refusals.note(refusal(&format!("198.51.{}.{}", n / 250, n % 250)), at(n));
+        }
+        refusals.note(Refusal { who: "g2".into(), ..refusal("192.0.2.200") }, at(1_000));
+        let refused = refusals.take();
+        assert_eq!(refused.kinds.len(), KINDS);
+        let rows = refused.rows();
+        assert!(rows.iter().any(|row| row.by.name == "g2"));
+        assert_eq!(rows.iter().map(times).sum::<u64>(), 1_001, "nothing is lost");
     }
 
     #[test]

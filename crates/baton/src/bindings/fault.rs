@@ -48,14 +48,10 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
             .with_retry_after(RETRY_AFTER),
         Error::Unauthenticated => Fault::new(Kind::Unauthenticated),
         Error::Challenged(challenge) => Fault::new(Kind::Unauthenticated).with_challenge(&challenge),
-        Error::Forbidden(what) => {
-            let fault = Fault::new(Kind::PermissionDenied)
-                .with_message(format!("The grant does not allow this: {what}"));
-            match Verb::parse(what) {
-                Some(verb) => fault.with_challenge(&insufficient(verb)),
-                None => fault,
-            }
-        }
+        Error::Forbidden(verb) => Fault::new(Kind::PermissionDenied)
+            .with_message(format!("The grant does not allow this: {}", verb.as_str()))
+            .with_challenge(&insufficient(verb)),
+        Error::Denied(text) => Fault::new(Kind::PermissionDenied).with_message(sentence(text)),
         Error::ContentType(text) => Fault::new(Kind::ContentTypeNotSupported).with_message(sentence(&text)),
         Error::NoExtendedCard => Fault::new(Kind::ExtendedAgentCardNotConfigured),
         Error::RateLimited(wait) => Fault::new(Kind::RateLimited).with_retry_after(wait),
@@ -88,7 +84,7 @@ impl From<Foreign> for Error {
     fn from(foreign: Foreign) -> Self {
         match foreign {
             Foreign::Host | Foreign::Origin => {
-                Self::Forbidden("dev mode takes requests of this machine's programs only, not of web pages")
+                Self::Denied("dev mode takes requests of this machine's programs only, not of web pages")
             }
             Foreign::ContentType => Self::ContentType("the body is sent as application/json".into()),
         }

@@ -12,8 +12,8 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use baton_core::ident::AgentName;
 use baton_core::time::Timestamp;
-use baton_store::{FriendRequest, Grant, Verb};
-use baton_wire::fault::{Fault, Kind};
+use baton_store::{Grant, Verb};
+use baton_wire::fault::Fault;
 use baton_wire::response::encode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use http::request::Parts;
@@ -24,7 +24,7 @@ use super::media::{Media, is_json};
 use super::{Doors, body, fault};
 use crate::access::Ticket;
 use crate::service::Error;
-use crate::service::friends::{PickedUp, WantedFriend};
+use crate::service::friends::{PickedUp, Standing, WantedFriend};
 
 /// Bytes of a request: its longest members, and room for their spelling.
 const BODY: usize = 24 * 1024;
@@ -137,7 +137,7 @@ async fn ask(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Respons
                 code: request.code.clone(),
                 state: "pending",
                 url,
-                expires_at: until(&request).unwrap_or(request.created_at),
+                expires_at: request.state.until().unwrap_or(request.created_at),
             });
             *response.status_mut() = StatusCode::CREATED;
             response.headers_mut().extend(location.map(|url| (LOCATION, url)));
@@ -148,18 +148,11 @@ async fn ask(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Respons
 }
 
 async fn read(parts: &Parts, body: Body) -> Result<Wanted, Fault> {
-    let invalid = |field: &str, what: String| fault::of(Error::invalid(field, what), None);
     if !is_json(&parts.headers) {
-        return Err(invalid("Content-Type", "must be application/json".to_owned()));
+        return Err(fault::of(Error::invalid("Content-Type", "must be application/json"), None));
     }
-    let bytes = body::read(&parts.headers, body, BODY).await?;
-    let mut json = serde_json::Deserializer::from_slice(&bytes);
-    let wanted: Wanted = serde_path_to_error::deserialize(&mut json)
-        .map_err(|why| invalid(&why.path().to_string(), why.inner().to_string()))?;
-    match json.end() {
-        Ok(()) => Ok(wanted),
-        Err(_) => Err(Fault::new(Kind::Parse)),
-    }
+    let bytes = body::read(body, BODY).await?;
+    body::parse(&bytes).map_err(|why| fault::of(why, None))
 }
 
 async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
@@ -170,7 +163,7 @@ async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: 
         let found = opened.map_err(|why| doors.gate.wrong_secret(&request, why))?;
         let record = doors.service.grant_of(&found).await?;
         let standing = doors.service.standing_of(&found, record.as_ref());
-        let is_there = standing == crate::service::friends::Standing::Approved;
+        let is_there = standing == Standing::Approved;
         Ok(Shown {
             id: found.id.clone(),
             code: found.code.clone(),
@@ -179,7 +172,8 @@ async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: 
             verbs: found.wish.verbs.clone(),
             created_at: found.created_at,
             decided_at: found.decided.as_ref().map(|decided| decided.at),
-            expires_at: until(&found),
+            // What is over has no end to come.
+            expires_at: found.state.until().filter(|_| standing != Standing::Expired),
             credential_url: is_there
                 .then(|| format!("{}/{}/credential", doors.service.friends_url(), found.id)),
             granted: record.map(|record| Granted::of(&doors, &record.grant)),
@@ -203,18 +197,9 @@ async fn pick_up(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reques
             token: token.reveal().to_owned(),
             token_type: "Bearer",
             granted: Granted::of(&doors, &grant),
-            again_until: until(&request),
+            again_until: request.state.until(),
         }),
         Err(why) => refuse(why),
-    }
-}
-
-const fn until(request: &FriendRequest) -> Option<Timestamp> {
-    match request.state {
-        baton_core::friend::State::Pending { until } | baton_core::friend::State::Approved { until, .. } => {
-            Some(until)
-        }
-        baton_core::friend::State::Denied | baton_core::friend::State::Expired => None,
     }
 }
 

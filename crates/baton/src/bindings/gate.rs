@@ -8,7 +8,7 @@ use baton_core::ident::AgentName;
 use baton_store::{Actor, Barred, Grant};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use http::{Extensions, HeaderMap, HeaderValue, Request, Uri};
+use http::{Extensions, HeaderMap, HeaderValue, Request};
 
 use crate::access::{
     ANONYMOUS, Addresses, Authenticator, Caller, DevGuard, GrantRates, Origin, Peer, Proxies, Refusal,
@@ -61,7 +61,7 @@ impl Gate {
     /// Counts a request by its address, before anything else of it is looked at. This machine is not counted: it is the
     /// operator's own, or a proxy that names nobody.
     pub fn admit<B>(&self, request: &mut Request<B>) -> Result<(), Error> {
-        let origin = self.origin(peer(request.extensions()), request.headers());
+        let origin = self.origin(request.extensions(), request.headers());
         if let Some(ConnectInfo(info)) = request.extensions_mut().get_mut::<ConnectInfo<PeerInfo>>() {
             info.origin = Some(origin);
         }
@@ -73,18 +73,11 @@ impl Gate {
 
     /// The caller of a request, or why it is not heard.
     pub async fn caller(&self, request: &Parts) -> Result<Caller, Error> {
-        let info = request.extensions.get::<ConnectInfo<PeerInfo>>().map(|ConnectInfo(info)| info);
-        let peer = info.map_or(UNKNOWN, |info| info.peer);
-        self.guard(peer, &request.uri, &request.headers)?;
-        let shown = info.and_then(|info| info.shown.as_deref());
-        let caller = match self.authenticator.caller(peer, shown, &request.headers).await {
-            Ok(mut caller) => {
-                let known = info.and_then(|info| info.origin);
-                caller.origin = known.unwrap_or_else(|| self.origin(peer, &request.headers));
-                caller
-            }
-            Err(why) => return Err(self.failed(peer, request, why)),
-        };
+        let peer = self.guard(request)?;
+        let shown = info(&request.extensions).and_then(|info| info.shown.as_deref());
+        let origin = self.origin_of(request);
+        let caller = self.authenticator.caller((peer, origin), shown, &request.headers).await;
+        let caller = caller.map_err(|why| self.failed(request, why))?;
         if let Some(grant) = caller.of_grant() {
             self.rates.grants.count(grant)?;
             grant.admits(self.clock.now()).map_err(|barred| {
@@ -93,7 +86,7 @@ impl Gate {
                     Barred::Over => "the grant is over",
                     Barred::OpenTasks { .. } | Barred::TasksPerDay { .. } => "the grant is used up",
                 };
-                let refusal = self.refusal(peer, request, ("access.call", reason));
+                let refusal = self.refusal(request, ("access.call", reason));
                 self.refusals.note(Refusal { who: grant.id.to_string(), ..refusal }, self.clock.now());
                 Error::from(barred)
             })?;
@@ -110,25 +103,20 @@ impl Gate {
 
     /// Refuses everyone but the operator; answers who that is, for the audit log.
     pub fn operator(&self, request: &Parts) -> Result<Actor, Error> {
-        let peer = peer(&request.extensions);
-        self.guard(peer, &request.uri, &request.headers)?;
-        match peer {
+        match self.guard(request)? {
             Peer::Operator => Ok(Actor::new("operator", Origin::Socket.to_string())),
             Peer::Tcp { .. } | Peer::Unix => {
-                let refusal = self.refusal(peer, request, ("access.operate", "not the operator"));
+                let refusal = self.refusal(request, ("access.operate", "not the operator"));
                 self.refusals.note(refusal, self.clock.now());
-                Err(Error::Forbidden("the operator calls over the node's own socket"))
+                Err(Error::Denied("the operator calls over the node's own socket"))
             }
         }
     }
 
     /// Somebody who need not be anybody: where they come from.
     pub fn stranger(&self, request: &Parts) -> Result<Origin, Error> {
-        let info = request.extensions.get::<ConnectInfo<PeerInfo>>().map(|ConnectInfo(info)| info);
-        let peer = info.map_or(UNKNOWN, |info| info.peer);
-        self.guard(peer, &request.uri, &request.headers)?;
-        let known = info.and_then(|info| info.origin);
-        Ok(known.unwrap_or_else(|| self.origin(peer, &request.headers)))
+        self.guard(request)?;
+        Ok(self.origin_of(request))
     }
 
     /// What somebody hears whose secret opens nothing: the same as with wrong credentials, who keeps trying waits.
@@ -136,13 +124,12 @@ impl Gate {
         if !matches!(why, Error::FriendRequestNotFound) {
             return why;
         }
-        let peer = peer(&request.extensions);
-        self.refused(peer, request, ("friend.open", "the secret opens no friend request"), why)
+        self.refused(request, ("friend.open", "the secret opens no friend request"), why)
     }
 
-    /// Counts one request for an access token, before anything else of it is looked at.
+    /// Counts one request for an access token of a client that proved to be one.
     pub fn admit_client(&self, request: &Parts) -> Result<(), Error> {
-        match self.origin(peer(&request.extensions), &request.headers) {
+        match self.origin_of(request) {
             Origin::Address(address) => Ok(self.rates.exchanges.count(address)?),
             Origin::Socket | Origin::Unix => Ok(()),
         }
@@ -150,8 +137,7 @@ impl Gate {
 
     /// What a client hears whose credentials are refused: the same as all others, who keeps trying waits.
     pub fn refuse_client(&self, request: &Parts) -> Error {
-        let peer = peer(&request.extensions);
-        self.refused(peer, request, ("oauth.token", "no valid client credentials"), Error::Unauthenticated)
+        self.refused(request, ("oauth.token", "no valid client credentials"), Error::Unauthenticated)
     }
 
     /// Counts one request of a grant.
@@ -159,29 +145,30 @@ impl Gate {
         Ok(self.rates.grants.count(grant)?)
     }
 
-    /// Where a request comes from.
+    /// Where a request comes from, as it was worked out when it was admitted.
     pub fn origin_of(&self, request: &Parts) -> Origin {
-        self.origin(peer(&request.extensions), &request.headers)
+        let known = info(&request.extensions).and_then(|info| info.origin);
+        known.unwrap_or_else(|| self.origin(&request.extensions, &request.headers))
     }
 
     /// What somebody hears who signs in with a code that is none.
     pub fn failed_to_sign_in(&self, request: &Parts) -> Error {
-        self.failed(peer(&request.extensions), request, Error::Unauthenticated)
+        self.failed(request, Error::Unauthenticated)
     }
 
     /// What somebody hears whose credentials are refused. Who keeps trying is told to wait, and no more.
-    fn failed(&self, peer: Peer, request: &Parts, why: Error) -> Error {
+    fn failed(&self, request: &Parts, why: Error) -> Error {
         if !matches!(why, Error::Unauthenticated) {
             return why;
         }
         let why = Error::Challenged(self.challenge(request));
-        self.refused(peer, request, ("access.authenticate", "no valid credentials"), why)
+        self.refused(request, ("access.authenticate", "no valid credentials"), why)
     }
 
     /// Tells and counts that somebody was refused who is nobody.
-    fn refused(&self, peer: Peer, request: &Parts, what: (&'static str, &'static str), why: Error) -> Error {
-        self.refusals.note(self.refusal(peer, request, what), self.clock.now());
-        match self.origin(peer, &request.headers) {
+    fn refused(&self, request: &Parts, what: (&'static str, &'static str), why: Error) -> Error {
+        self.refusals.note(self.refusal(request, what), self.clock.now());
+        match self.origin_of(request) {
             Origin::Address(address) => self.rates.failures.count(address).map_or_else(Error::from, |()| why),
             Origin::Socket | Origin::Unix => why,
         }
@@ -201,14 +188,14 @@ impl Gate {
     }
 
     /// A refusal of somebody who is nobody yet.
-    fn refusal(&self, peer: Peer, request: &Parts, what: (&'static str, &'static str)) -> Refusal {
+    fn refusal(&self, request: &Parts, what: (&'static str, &'static str)) -> Refusal {
         let (action, reason) = what;
-        let origin = self.origin(peer, &request.headers).counted();
+        let origin = self.origin_of(request).counted();
         Refusal { who: ANONYMOUS.to_owned(), origin, action, target: String::new(), reason }
     }
 
-    fn origin(&self, peer: Peer, headers: &HeaderMap) -> Origin {
-        match peer {
+    fn origin(&self, extensions: &Extensions, headers: &HeaderMap) -> Origin {
+        match peer(extensions) {
             Peer::Tcp { from, .. } if self.proxies.is_empty() => Origin::Address(from.to_canonical()),
             Peer::Tcp { from, .. } => Origin::Address(self.proxies.client(from, headers)),
             Peer::Operator => Origin::Socket,
@@ -216,11 +203,14 @@ impl Gate {
         }
     }
 
-    fn guard(&self, peer: Peer, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
+    /// Refuses what a web page may have sent; answers what the connection is.
+    fn guard(&self, request: &Parts) -> Result<Peer, Error> {
+        let peer = peer(&request.extensions);
         match peer {
-            Peer::Tcp { .. } => Ok(self.guard.check(uri, headers)?),
-            Peer::Operator | Peer::Unix => Ok(()),
+            Peer::Tcp { .. } => self.guard.check(&request.uri, &request.headers)?,
+            Peer::Operator | Peer::Unix => {}
         }
+        Ok(peer)
     }
 }
 
@@ -232,5 +222,9 @@ impl From<TooOften> for Error {
 
 /// Where the connection comes from; the least that can be where nobody said.
 fn peer(extensions: &Extensions) -> Peer {
-    extensions.get::<ConnectInfo<PeerInfo>>().map_or(UNKNOWN, |ConnectInfo(info)| info.peer)
+    info(extensions).map_or(UNKNOWN, |info| info.peer)
+}
+
+fn info(extensions: &Extensions) -> Option<&PeerInfo> {
+    extensions.get::<ConnectInfo<PeerInfo>>().map(|ConnectInfo(info)| info)
 }

@@ -122,22 +122,24 @@ impl Open {
     /// What comes next; `None` at the end.
     pub async fn next(&mut self) -> Option<Next> {
         while !self.over && self.cut.is_none() {
+            // Looked at before every item: where items are always at hand, no silence ever comes.
+            if self.is_past_its_end() {
+                self.alarm.mark_changed();
+            }
             tokio::select! {
                 biased;
                 _ = self.alarm.changed() => if let Some(last) = self.alarmed().await {
                     return Some(last);
                 },
                 item = self.follow.next() => return self.item(item),
-                _ = self.quiet.tick() => if self.is_past_its_end() {
-                    self.alarm.mark_changed();
-                } else { match SILENCE.checked_sub(self.spoke.elapsed()) {
+                _ = self.quiet.tick() => match SILENCE.checked_sub(self.spoke.elapsed()) {
                     Some(left) if !left.is_zero() => self.quiet.reset_after(left),
                     _ => {
                         self.quiet.reset();
                         self.spoke = Instant::now();
                         return Some(Next::Quiet);
                     }
-                } },
+                },
             }
         }
         self.over = true;

@@ -1,11 +1,12 @@
-//! `baton node`: what a node is doing, and how its operator stops, pauses and freezes it.
+//! `baton node`: what a node is doing, and how its operator stops, pauses and freezes it. How any command
+//! calls a node is in [`node`](super::node).
 
 use bytes::Bytes;
 use clap::Subcommand;
 use serde::Deserialize;
 
 use super::access::NodeArgs;
-use super::node::{Node, segment, typed};
+use super::node::{Node, path, typed};
 use super::{Exit, Failure, Global, output};
 
 #[derive(Debug, Subcommand)]
@@ -105,10 +106,10 @@ pub async fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
         Command::Drain(Plain { node }) => (node, "node/drain".to_owned()),
         Command::LameDuck(LameDuck { off: false, node }) => (node, "node/lame-duck".to_owned()),
         Command::LameDuck(LameDuck { off: true, node }) => (node, "node/end-lame-duck".to_owned()),
-        Command::Pause(OfAgent { agent, node }) => (node, path("agents", agent.as_deref(), "pause")),
-        Command::Resume(OfAgent { agent, node }) => (node, path("agents", agent.as_deref(), "resume")),
-        Command::Freeze(OfGrant { grant, node }) => (node, path("grants", grant.as_deref(), "freeze")),
-        Command::Unfreeze(OfGrant { grant, node }) => (node, path("grants", grant.as_deref(), "unfreeze")),
+        Command::Pause(OfAgent { agent, node }) => (node, path_of("agents", agent.as_deref(), "pause")),
+        Command::Resume(OfAgent { agent, node }) => (node, path_of("agents", agent.as_deref(), "resume")),
+        Command::Freeze(OfGrant { grant, node }) => (node, path_of("grants", grant.as_deref(), "freeze")),
+        Command::Unfreeze(OfGrant { grant, node }) => (node, path_of("grants", grant.as_deref(), "unfreeze")),
     };
     let json = Node::new(global, &args)?.post(&path, Bytes::new()).await?;
     if global.json {
@@ -119,8 +120,8 @@ pub async fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn path(kind: &str, one: Option<&str>, verb: &str) -> String {
-    one.map_or_else(|| format!("node/{verb}"), |one| format!("{kind}/{}/{verb}", segment(one)))
+fn path_of(kind: &str, one: Option<&str>, verb: &str) -> String {
+    one.map_or_else(|| format!("node/{verb}"), |one| path(kind, one, verb))
 }
 
 async fn status(global: &Global, args: &NodeArgs) -> Result<Exit, Failure> {

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde::{Deserialize, Serialize};
 
 use super::access::NodeArgs;
-use super::node::{Node, segment, typed};
+use super::node::{Node, path, typed};
 use super::{Exit, Failure, Global, output};
 
 #[derive(Debug, Subcommand)]
@@ -237,7 +237,7 @@ async fn list(global: &Global, args: List) -> Result<Exit, Failure> {
 }
 
 async fn show(global: &Global, args: One) -> Result<Exit, Failure> {
-    let json = Node::new(global, &args.node)?.get(&path(&args.id, "")).await?;
+    let json = Node::new(global, &args.node)?.get(&path("grants", &args.id, "")).await?;
     if global.json {
         output::json(&json)?;
     } else {
@@ -287,7 +287,7 @@ fn spell(limits: &ShownLimits) -> String {
 }
 
 async fn change(global: &Global, args: One, what: &str) -> Result<Exit, Failure> {
-    let json = Node::new(global, &args.node)?.post(&path(&args.id, what), Bytes::new()).await?;
+    let json = Node::new(global, &args.node)?.post(&path("grants", &args.id, what), Bytes::new()).await?;
     if global.json {
         output::json(&json)?;
     } else {
@@ -298,7 +298,7 @@ async fn change(global: &Global, args: One, what: &str) -> Result<Exit, Failure>
 
 async fn rotate(global: &Global, args: Rotate) -> Result<Exit, Failure> {
     let body = encode(&Overlap { overlap: args.overlap.clone() });
-    let json = Node::new(global, &args.node)?.post(&path(&args.id, "rotate"), body).await?;
+    let json = Node::new(global, &args.node)?.post(&path("grants", &args.id, "rotate"), body).await?;
     if global.json {
         output::json(&json)?;
         return Ok(Exit::Done);
@@ -312,17 +312,11 @@ async fn rotate(global: &Global, args: Rotate) -> Result<Exit, Failure> {
 }
 
 async fn revoke(global: &Global, args: One) -> Result<Exit, Failure> {
-    let json = Node::new(global, &args.node)?.delete(&path(&args.id, "")).await?;
+    let json = Node::new(global, &args.node)?.delete(&path("grants", &args.id, "")).await?;
     if global.json {
         output::json(&json)?;
     } else {
         output::note(&format!("revoked {}", args.id));
     }
     Ok(Exit::Done)
-}
-
-/// The path of a grant, and of what is done to it.
-fn path(id: &str, what: &str) -> String {
-    let id = segment(id);
-    if what.is_empty() { format!("grants/{id}") } else { format!("grants/{id}/{what}") }
 }

@@ -1,4 +1,4 @@
-//! A node's admin API, `/api/v1`, as its operator calls it.
+//! A node's admin API, `/api/v1`, as its operator calls it. The command `baton node` is in [`control`](super::control).
 
 use std::time::Duration;
 
@@ -114,6 +114,12 @@ pub fn segment(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     baton_wire::query::percent_encode(&mut out, text);
     out
+}
+
+/// The path of one thing of a kind, and of what is done with it; empty where it is only looked at or ended.
+pub fn path(kind: &str, id: &str, what: &str) -> String {
+    let path = format!("{kind}/{}", segment(id));
+    if what.is_empty() { path } else { format!("{path}/{what}") }
 }
 
 /// `?a=1&b=2` of what is given.

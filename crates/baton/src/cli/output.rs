@@ -45,6 +45,11 @@ pub fn prompt(text: &str) {
     drop(write!(out, "{}", harmless(text)).and_then(|()| out.flush()));
 }
 
+/// Somebody else's text where it must not begin another line.
+pub fn one_line(text: &str) -> String {
+    text.replace(['\n', '\t'], " ")
+}
+
 /// Rows under a head, in columns.
 pub fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> io::Result<()> {
     let width = |at: usize| {
@@ -52,7 +57,6 @@ pub fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> io::Resul
         cells.chain([head[at].len()]).max().unwrap_or_default()
     };
     let widths: [usize; N] = std::array::from_fn(width);
-    let one_line = |cell: &str| cell.replace(['\n', '\t'], " ");
     let spell = |row: [&str; N]| {
         let cells = row.iter().zip(widths).map(|(cell, width)| format!("{:width$}", one_line(cell)));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"

@@ -9,7 +9,8 @@ use clap::Subcommand;
 use serde::{Deserialize, Serialize};
 
 use super::access::NodeArgs;
-use super::node::{Node, quoted, segment, typed};
+use super::node::{Node, path, quoted, typed};
+use super::output::one_line;
 use super::{Exit, Failure, Global, output};
 
 #[derive(Debug, Subcommand)]
@@ -205,7 +206,7 @@ async fn list(global: &Global, args: List) -> Result<Exit, Failure> {
 }
 
 async fn show(global: &Global, args: One) -> Result<Exit, Failure> {
-    let json = Node::new(global, &args.node)?.get(&path(&args.id, "")).await?;
+    let json = Node::new(global, &args.node)?.get(&path("peers", &args.id, "")).await?;
     if global.json {
         output::json(&json)?;
     } else {
@@ -216,7 +217,7 @@ async fn show(global: &Global, args: One) -> Result<Exit, Failure> {
 
 /// Where there will be nothing, that is a refusal.
 async fn check(global: &Global, args: One) -> Result<Exit, Failure> {
-    let json = Node::new(global, &args.node)?.post(&path(&args.id, "check"), Bytes::new()).await?;
+    let json = Node::new(global, &args.node)?.post(&path("peers", &args.id, "check"), Bytes::new()).await?;
     let peer: Peer = typed(&json)?;
     if global.json {
         output::json(&json)?;
@@ -230,7 +231,6 @@ async fn check(global: &Global, args: One) -> Result<Exit, Failure> {
 }
 
 fn print(peer: &Peer) -> Result<(), Failure> {
-    let one_line = |text: &str| text.replace(['\n', '\t'], " ");
     let mut lines = vec![
         ("id", peer.id.clone()),
         ("name", one_line(&peer.name)),
@@ -260,24 +260,18 @@ fn print(peer: &Peer) -> Result<(), Failure> {
 async fn send(global: &Global, args: Send) -> Result<Exit, Failure> {
     let Send { id, text, agent, node } = args;
     let say = Say { agent, text: text.join(" ") };
-    let json = Node::new(global, &node)?.post(&path(&id, "messages"), encode(&say)).await?;
+    let json = Node::new(global, &node)?.post(&path("peers", &id, "messages"), encode(&say)).await?;
     let Said { answer } = typed(&json)?;
     output::json(&answer)?;
     Ok(Exit::Done)
 }
 
 async fn forget(global: &Global, args: One) -> Result<Exit, Failure> {
-    let json = Node::new(global, &args.node)?.delete(&path(&args.id, "")).await?;
+    let json = Node::new(global, &args.node)?.delete(&path("peers", &args.id, "")).await?;
     if global.json {
         output::json(&json)?;
     } else {
         output::note(&format!("forgot {}; its operator can revoke the grant over there", args.id));
     }
     Ok(Exit::Done)
-}
-
-/// The path of a peer, and of what is done with it.
-fn path(id: &str, what: &str) -> String {
-    let id = segment(id);
-    if what.is_empty() { format!("peers/{id}") } else { format!("peers/{id}/{what}") }
 }

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::access::NodeArgs;
 use super::grants::LimitArgs;
-use super::node::{Node, query, segment, typed};
+use super::node::{Node, path, query, typed};
+use super::output::one_line;
 use super::{Exit, Failure, Global, output};
 
 #[derive(Debug, Subcommand)]
@@ -222,9 +223,9 @@ async fn list(global: &Global, args: List) -> Result<Exit, Failure> {
 async fn show(global: &Global, args: Show) -> Result<Exit, Failure> {
     let node = Node::new(global, &args.node)?;
     let json = if args.offline {
-        node.get(&path(&args.id, "")).await?
+        node.get(&path("friend-requests", &args.id, "")).await?
     } else {
-        node.post(&path(&args.id, "look"), Bytes::new()).await?
+        node.post(&path("friend-requests", &args.id, "look"), Bytes::new()).await?
     };
     if global.json {
         output::json(&json)?;
@@ -333,18 +334,13 @@ fn standing(card: &Card) -> String {
     }
 }
 
-/// A stranger's text where it must not begin another line.
-fn one_line(text: &str) -> String {
-    text.replace(['\n', '\t'], " ")
-}
-
 async fn approve(global: &Global, args: Approve) -> Result<Exit, Failure> {
     let Approve { id, code, label, agents, verbs, limits, expires, dry_run, node } = args;
     let node = Node::new(global, &node)?;
     let named = |list: Vec<String>| (!list.is_empty()).then_some(list);
     let (agents, verbs) = (named(agents), named(verbs));
     let approval = Approval { label, agents, verbs, limits, expires, code, dry_run };
-    let json = node.post(&path(&id, "approve"), encode(&approval)).await?;
+    let json = node.post(&path("friend-requests", &id, "approve"), encode(&approval)).await?;
     if global.json {
         output::json(&json)?;
         return Ok(Exit::Done);
@@ -367,7 +363,7 @@ async fn approve(global: &Global, args: Approve) -> Result<Exit, Failure> {
 async fn deny(global: &Global, args: Deny) -> Result<Exit, Failure> {
     let node = Node::new(global, &args.node)?;
     for id in &args.ids {
-        let json = node.post(&path(id, "deny"), Bytes::new()).await?;
+        let json = node.post(&path("friend-requests", id, "deny"), Bytes::new()).await?;
         if global.json {
             output::json(&json)?;
         } else {
@@ -375,10 +371,4 @@ async fn deny(global: &Global, args: Deny) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Done)
-}
-
-/// The path of a request, and of what is done to it.
-fn path(id: &str, what: &str) -> String {
-    let id = segment(id);
-    if what.is_empty() { format!("friend-requests/{id}") } else { format!("friend-requests/{id}/{what}") }
 }

@@ -63,7 +63,7 @@ async fn serve(flags: &Flags, settings: config::settings::Settings) -> Result<Ex
 /// Reads the configuration again. One that is wrong changes nothing.
 fn reload(flags: &Flags, node: &Node) {
     match config::load(flags) {
-        Ok(settings) => node.reload(settings),
+        Ok(settings) => node.reload(&settings),
         Err(why) => error!(error = %why, "the configuration was not reloaded; the node goes on as it is"),
     }
 }

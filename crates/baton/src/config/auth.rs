@@ -8,14 +8,14 @@ use toml::Spanned;
 
 use super::error::Problem;
 use super::issuers;
-use super::settings::{self, CertificateRule, NamePattern, UserRule};
+use super::settings::{self, CertificateRule, UserRule};
 use super::value::Span;
+use crate::access::NamePattern;
 
 /// What the kernel says in place of a user or a group that has no number here.
 const UNKNOWN: u32 = 65_534;
 
-/// How long access tokens are good: an hour where nothing is said.
-const LIFETIME: Duration = Duration::from_hours(1);
+/// How long access tokens may be good.
 const LIFETIME_MIN: Duration = Duration::from_mins(1);
 /// What is good for longer is no better than the token that it was given for.
 const LIFETIME_MAX: Duration = Duration::from_hours(24);
@@ -67,10 +67,13 @@ impl Auth {
             )),
             (None, None) | (Some(_), Some(_)) => Ok(()),
         }?;
+        let default = settings::Auth::default();
         Ok(settings::Auth {
-            tokens: self.tokens.unwrap_or(true),
-            client_credentials: self.client_credentials.unwrap_or(true),
-            access_token_lifetime: self.access_token_lifetime.map_or(Ok(LIFETIME), lifetime)?,
+            tokens: self.tokens.unwrap_or(default.tokens),
+            client_credentials: self.client_credentials.unwrap_or(default.client_credentials),
+            access_token_lifetime: self
+                .access_token_lifetime
+                .map_or(Ok(default.access_token_lifetime), lifetime)?,
             client_ca,
             certificates: self.certificates.into_iter().map(certificate).collect::<Result<_, _>>()?,
             users: self.unix.into_iter().map(user).collect::<Result<_, _>>()?,

@@ -20,7 +20,6 @@ mod card;
 mod issuers;
 mod limits;
 mod listen;
-mod names;
 mod net;
 mod node;
 mod runner;

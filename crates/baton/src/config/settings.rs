@@ -10,8 +10,7 @@ use baton_core::model::{AgentExtension, AgentProvider, AgentSkill};
 use baton_store::{Per, Rate};
 use serde::Serialize;
 
-pub use super::names::NamePattern;
-use crate::access::User;
+use crate::access::{NamePattern, User};
 
 /// One node's settings.
 #[derive(Clone, Debug)]
@@ -25,7 +24,7 @@ pub struct Settings {
     pub agents: BTreeMap<AgentName, Agent>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// What cards advertise, without a trailing slash; the first listener's address where `None`.
     pub public_url: Option<String>,
@@ -78,7 +77,7 @@ impl std::fmt::Display for Listen {
 }
 
 /// What lies beyond the listeners.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Net {
     /// What the guarded dialer may reach besides public addresses.
     pub allow: Vec<Destination>,
@@ -130,7 +129,7 @@ impl Network {
 }
 
 /// By what callers are known. What matches no rule is nobody.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Auth {
     /// The tokens of grants are taken.
     pub tokens: bool,
@@ -223,7 +222,7 @@ impl UserRule {
 }
 
 /// Limits of DESIGN §10 that doors and use cases are handed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a request body.
     pub body: usize,

@@ -70,10 +70,11 @@ pub async fn find(transport: &Transport, named: &Address) -> Result<Found, Error
 }
 
 fn absent(named: &Address, transport: &Transport) -> Error {
-    let hint = if transport.has_token() {
-        ""
-    } else {
-        "; some agents show it only to callers with a token (--token)"
+    let hint = match (transport.has_token(), transport.is_guarded()) {
+        (true, _) => "",
+        // Who asks through the node has no flag for a token.
+        (false, true) => "; some agents show it only to callers with a token",
+        (false, false) => "; some agents show it only to callers with a token (--token)",
     };
     let error = baton_wire::client::RemoteError {
         http_status: 404,

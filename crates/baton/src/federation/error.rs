@@ -1,6 +1,7 @@
 //! Why a call to another agent came to nothing.
 
 use baton_wire::client::{Failure, RemoteError};
+use baton_wire::fault::Kind;
 
 /// Named by what the caller can do about it.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +41,11 @@ impl Error {
             Self::Refused { error, .. } => Some(error),
             Self::Unusable(_) | Self::Unreachable { .. } | Self::Unreadable { .. } => None,
         }
+    }
+
+    /// A node's own word that nothing is there, not a bare 404: that may be a proxy's while the node is away.
+    pub fn says_nothing_is_there(&self) -> bool {
+        self.remote().is_some_and(|remote| remote.kind == Some(Kind::UnknownPath))
     }
 
     /// Trying again may help: the network failed, or the other side says that it is busy.

@@ -149,6 +149,11 @@ impl Transport {
         self.token.is_some()
     }
 
+    /// Whether somebody else named where it goes.
+    pub const fn is_guarded(&self) -> bool {
+        matches!(self.wires, Wires::Guarded(_))
+    }
+
     const fn is_unix(&self) -> bool {
         matches!(self.wires, Wires::Unix(_))
     }

@@ -1,5 +1,7 @@
 //! One connection, in the version of HTTP that it speaks.
 
+mod unread;
+
 use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
@@ -19,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use self::unread::watch;
 use super::PeerInfo;
 use super::lane::{Driven, Lane};
 
@@ -66,7 +69,7 @@ where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     H: Handler,
 {
-    let service = service_fn(move |request| answer(peer.clone(), handler.clone(), request));
+    let service = service_fn(move |request| answer_whole(peer.clone(), handler.clone(), request));
     let connection = http1::Builder::new().serve_connection(TokioIo::new(io), service);
     tokio::pin!(connection);
     tokio::select! {
@@ -106,6 +109,24 @@ fn answer<H: Handler>(
 ) -> impl Future<Output = Result<Response, Infallible>> + Send {
     request.extensions_mut().insert(ConnectInfo(peer));
     handler.answer(request.map(Body::new)).map(Ok)
+}
+
+/// As [`answer`]; what nobody read of the request is out of the way then.
+async fn answer_whole<H: Handler>(
+    peer: PeerInfo,
+    handler: H,
+    mut request: Request<Incoming>,
+) -> Result<Response, Infallible> {
+    request.extensions_mut().insert(ConnectInfo(peer));
+    let (head, body) = request.into_parts();
+    match watch(body, &head.headers) {
+        Ok((body, unread)) => {
+            let response = handler.answer(Request::from_parts(head, Body::new(body))).await;
+            unread.discard().await;
+            Ok(response)
+        }
+        Err(body) => Ok(handler.answer(Request::from_parts(head, Body::new(body))).await),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

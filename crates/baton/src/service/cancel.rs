@@ -18,8 +18,13 @@ impl Service {
 
     /// As [`Service::cancel`], whosever the task is. The audit log hears of it before the end is waited for.
     pub async fn cancel_as_operator(&self, by: &Actor, id: &str) -> Result<Arc<Snapshot>, Error> {
-        let (watch, applied) = self.ask_to_end(By::Node, parse_id(id)?).await?;
-        self.tell_audit(by, ("task.cancel", id)).await;
+        let (service, by, task) = (self.clone(), by.clone(), parse_id(id)?);
+        let asked = self.see_through(async move {
+            let asked = service.ask_to_end(By::Node, task).await?;
+            service.tell_audit(&by, ("task.cancel", &task.to_string())).await;
+            Ok::<_, Error>(asked)
+        });
+        let (watch, applied) = asked.await??;
         self.ended(watch, applied).await
     }
 

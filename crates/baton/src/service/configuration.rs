@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use baton_store::{Per, Rate};
+use baton_store::Rate;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::grants::spell_rate;
+use crate::access::NamePattern;
 use crate::config::settings::{
-    Agent, Auth, ClaimRule, Destination, Limits, NamePattern, Net, Node, Process, ProxyHeader, Runner,
-    Settings,
+    Agent, Audience, Auth, Card, CertificateRule, ClaimRule, ClaimTest, Compat, Destination, Issuer, Limits,
+    Net, Node, Process, Protocol, ProxyHeader, Rlimits, Runner, Settings, Skill, UserRule,
 };
 
 /// A section of the configuration.
@@ -34,6 +36,29 @@ fn entry(key: &'static str, value: impl Into<String>) -> Entry {
 
 /// What is said where nothing is.
 const NONE: &str = "none";
+
+/// What holds once a node that was started with `started` has read `read`: the rest waits for its next start.
+pub fn in_force(started: &Settings, read: &Settings) -> Settings {
+    let node = Node { default_agent: read.node.default_agent.clone(), ..started.node.clone() };
+    let limits = Limits {
+        rate_per_address: started.limits.rate_per_address,
+        failures_per_address: started.limits.failures_per_address,
+        ..read.limits.clone()
+    };
+    let (net, auth) = (started.net.clone(), started.auth.clone());
+    Settings { file: started.file.clone(), node, net, auth, limits, agents: read.agents.clone() }
+}
+
+/// The sections beside those of agents in which two settings are not the same.
+pub fn differing(one: &Settings, other: &Settings) -> Vec<&'static str> {
+    let sections = [
+        ("[node]", one.node != other.node),
+        ("[net]", one.net != other.net),
+        ("[auth]", one.auth != other.auth),
+        ("[limits]", one.limits != other.limits),
+    ];
+    sections.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
 
 /// Every section, in the order of a file. A setting that is not named here does not compile.
 pub fn sections(settings: &Settings) -> Vec<Section> {
@@ -97,29 +122,43 @@ fn of_net(net: &Net) -> Vec<Entry> {
 fn of_auth(auth: &Auth) -> Vec<Entry> {
     let Auth { tokens, client_credentials, access_token_lifetime, client_ca, certificates, users, issuers } =
         auth;
-    let certificates = certificates.iter().map(|rule| match &rule.name {
-        NamePattern::Dns(name) | NamePattern::Uri(name) | NamePattern::Spiffe(name) => {
-            format!("{name} → {}", rule.grant)
-        }
-    });
-    let users = users.iter().map(|rule| {
-        let number = |what: &str, id: Option<u32>| id.map(|id| format!("{what} {id} ")).unwrap_or_default();
-        format!("{}{}→ {}", number("uid", rule.uid), number("gid", rule.gid), rule.grant)
-    });
-    let claims = |rule: &ClaimRule| format!("{} → {}", rule.path.join("."), rule.grant);
-    let issuers = issuers.iter().map(|issuer| {
-        let rules: Vec<_> = issuer.rules.iter().map(claims).collect();
-        format!("{} for {} ({})", issuer.url, issuer.audience.join(", "), rules.join(", "))
+    let users = users.iter().map(|UserRule { uid, gid, grant }| {
+        let number = |what: &str, id: &Option<u32>| id.map(|id| format!("{what} {id} ")).unwrap_or_default();
+        format!("{}{}→ {grant}", number("uid", uid), number("gid", gid))
     });
     vec![
         entry("tokens", yes(*tokens)),
         entry("client_credentials", yes(*client_credentials)),
         entry("access_token_lifetime", span(*access_token_lifetime)),
         entry("client_ca", listed(client_ca.iter().map(|file| file.display().to_string()))),
-        entry("certificates", listed(certificates)),
+        entry("certificates", listed(certificates.iter().map(of_certificate))),
         entry("users", listed(users)),
-        entry("issuers", listed(issuers)),
+        entry("issuers", listed(issuers.iter().map(of_issuer))),
     ]
+}
+
+fn of_certificate(CertificateRule { name, grant }: &CertificateRule) -> String {
+    let (kind, name) = match name {
+        NamePattern::Dns(name) => ("dns", name),
+        NamePattern::Uri(name) => ("uri", name),
+        NamePattern::Spiffe(name) => ("spiffe", name),
+    };
+    format!("{kind} {name} → {grant}")
+}
+
+fn of_issuer(Issuer { url, audience, algorithms, rules }: &Issuer) -> String {
+    let algorithms: Vec<_> = algorithms.iter().map(|algorithm| format!("{algorithm:?}")).collect();
+    let rules: Vec<_> = rules.iter().map(of_claim).collect();
+    format!("{url} for {} by {} ({})", audience.join(", "), algorithms.join(", "), rules.join(", "))
+}
+
+fn of_claim(ClaimRule { path, test, grant }: &ClaimRule) -> String {
+    let test = match test {
+        ClaimTest::Equals(value) => format!("is {value}"),
+        ClaimTest::Contains(value) => format!("contains {value}"),
+        ClaimTest::OneOf(values) => format!("is one of {}", serde_json::json!(values)),
+    };
+    format!("{} {test} → {grant}", path.join("."))
 }
 
 fn of_limits(limits: &Limits) -> Vec<Entry> {
@@ -144,47 +183,114 @@ fn of_limits(limits: &Limits) -> Vec<Entry> {
 }
 
 fn of_agent(agent: &Agent) -> Vec<Entry> {
+    let Agent {
+        name: _,
+        title,
+        description,
+        version,
+        publish,
+        card: Card { compat, environment },
+        skills,
+        extensions,
+        provider,
+        documentation_url,
+        icon_url,
+        input_modes,
+        output_modes,
+        runner,
+        retry,
+        max_attempts,
+        backoff,
+        answer_within,
+        replies,
+        streaming,
+        push,
+        extended_card,
+    } = agent;
     let mut entries = vec![
-        entry("title", agent.title.clone()),
-        entry("description", agent.description.clone()),
-        entry("version", agent.version.clone()),
-        entry("publish", yes(agent.publish)),
-        entry("runner", agent.runner.kind()),
+        entry("title", title),
+        entry("description", description),
+        entry("version", version),
+        entry("publish", yes(*publish)),
+        entry("runner", runner.kind()),
     ];
-    if let Runner::Process(process) = &agent.runner {
-        entries.extend(of_process(process));
+    match runner {
+        Runner::Echo => {}
+        Runner::Process(process) => entries.extend(of_process(process)),
     }
+    let compat = match compat {
+        Compat::Both => "1.0 and 0.3",
+        Compat::V1 => "1.0",
+    };
+    let provider = provider.as_ref().map(|provider| provider.organization.as_str());
     entries.extend([
-        entry("retry", if agent.retry { "transient" } else { "never" }),
-        entry("max_attempts", agent.max_attempts.to_string()),
-        entry("backoff", span(agent.backoff)),
-        entry("answer_within", span(agent.answer_within)),
-        entry("replies", yes(agent.replies)),
-        entry("streaming", yes(agent.streaming)),
-        entry("push", yes(agent.push)),
-        entry("extended_card", yes(agent.extended_card)),
-        entry("input_modes", listed(agent.input_modes.iter().cloned())),
-        entry("output_modes", listed(agent.output_modes.iter().cloned())),
-        entry("skills", listed(agent.skills.iter().map(|skill| skill.card.id.clone()))),
+        entry("retry", if *retry { "transient" } else { "never" }),
+        entry("max_attempts", max_attempts.to_string()),
+        entry("backoff", span(*backoff)),
+        entry("answer_within", span(*answer_within)),
+        entry("replies", yes(*replies)),
+        entry("streaming", yes(*streaming)),
+        entry("push", yes(*push)),
+        entry("extended_card", yes(*extended_card)),
+        entry("input_modes", listed(input_modes.iter().cloned())),
+        entry("output_modes", listed(output_modes.iter().cloned())),
+        entry("skills", listed(skills.iter().map(of_skill))),
+        entry("extensions", listed(extensions.iter().map(|extension| extension.uri.clone()))),
+        entry("provider", provider.unwrap_or(NONE)),
+        entry("documentation_url", documentation_url.as_deref().unwrap_or(NONE)),
+        entry("icon_url", icon_url.as_deref().unwrap_or(NONE)),
+        entry("card.compat", compat),
+        entry("card.environment", yes(*environment)),
     ]);
     entries
 }
 
+fn of_skill(Skill { card, to }: &Skill) -> String {
+    match to {
+        Audience::Everyone => card.id.clone(),
+        Audience::Extended => format!("{} for callers", card.id),
+        Audience::Grants(grants) => format!("{} for {}", card.id, grants.join(" and ")),
+    }
+}
+
 fn of_process(process: &Process) -> Vec<Entry> {
-    // Values of the environment may be secrets: only their names are shown.
-    let names = process.env.keys().cloned();
+    let Process {
+        command,
+        dir,
+        env,
+        user,
+        protocol,
+        concurrency,
+        deadline,
+        stall,
+        ready_within,
+        idle,
+        rlimits: Rlimits { memory, file_size, files, processes, cpu_seconds },
+    } = process;
+    let own = "the node's own";
+    let protocol = match protocol {
+        Protocol::Text => "text",
+        Protocol::Jsonl => "jsonl",
+    };
+    let number = |most: &Option<u64>| most.map_or(own.to_owned(), |most| most.to_string());
+    let bytes = |most: &Option<u64>| most.map_or(own.to_owned(), |most| format!("{most} bytes"));
     vec![
-        entry("command", shell_words::join(&process.command)),
-        entry(
-            "dir",
-            process.dir.as_ref().map_or("the node's own".to_owned(), |dir| dir.display().to_string()),
-        ),
-        entry("env", listed(names)),
-        entry("user", process.user.as_deref().unwrap_or("the node's own")),
-        entry("concurrency", process.concurrency.to_string()),
-        entry("deadline", process.deadline.map_or(NONE.to_owned(), span)),
-        entry("stall", process.stall.map_or(NONE.to_owned(), span)),
-        entry("idle", span(process.idle)),
+        entry("command", shell_words::join(command)),
+        entry("dir", dir.as_ref().map_or(own.to_owned(), |dir| dir.display().to_string())),
+        // Values of the environment may be secrets: only their names are shown.
+        entry("env", listed(env.keys().cloned())),
+        entry("user", user.as_deref().unwrap_or(own)),
+        entry("protocol", protocol),
+        entry("concurrency", concurrency.to_string()),
+        entry("deadline", deadline.map_or(NONE.to_owned(), span)),
+        entry("stall", stall.map_or(NONE.to_owned(), span)),
+        entry("ready_within", span(*ready_within)),
+        entry("idle", span(*idle)),
+        entry("rlimits.memory", bytes(memory)),
+        entry("rlimits.file_size", bytes(file_size)),
+        entry("rlimits.files", number(files)),
+        entry("rlimits.processes", number(processes)),
+        entry("rlimits.cpu_seconds", number(cpu_seconds)),
     ]
 }
 
@@ -198,12 +304,7 @@ const fn yes(on: bool) -> &'static str {
 }
 
 fn rate(rate: Option<&Rate>) -> String {
-    let Some(Rate { requests, per, burst }) = rate else { return "no limit".to_owned() };
-    let per = match per {
-        Per::Second => "second",
-        Per::Minute => "minute",
-    };
-    format!("{requests} a {per}, {burst} at once")
+    rate.map_or("no limit".to_owned(), |rate| format!("{}, {} at once", spell_rate(rate), rate.burst))
 }
 
 /// A duration in its largest whole unit.
@@ -215,4 +316,43 @@ fn span(time: Duration) -> String {
         }
     }
     format!("{millis}ms")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings {
+            file: None,
+            node: Node {
+                public_url: None,
+                data_dir: "data".into(),
+                listen: Vec::new(),
+                default_agent: None,
+                dev: false,
+                secret_key: None,
+            },
+            net: Net::default(),
+            auth: Auth::default(),
+            limits: Limits::default(),
+            agents: std::collections::BTreeMap::new(),
+        }
+    }
+
+    /// What is shown after a reload is what holds, not what the file says.
+    #[test]
+    fn a_reload_takes_what_a_running_node_can_change() {
+        let (started, mut read) = (settings(), settings());
+        read.node.dev = !started.node.dev;
+        read.auth.tokens = !started.auth.tokens;
+        read.limits.body = 7;
+        read.limits.rate_per_address = None;
+        let held = in_force(&started, &read);
+        assert_eq!((held.node.dev, held.auth.tokens), (started.node.dev, started.auth.tokens));
+        assert_eq!(held.limits.body, 7);
+        assert_eq!(held.limits.rate_per_address, started.limits.rate_per_address);
+        assert_eq!(differing(&held, &read), ["[node]", "[auth]", "[limits]"]);
+        assert!(differing(&held, &held).is_empty());
+    }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use baton_core::ident::AgentName;
 use baton_core::task::{Holder, HolderKind};
 use baton_store::{Actor, By, Claim, Held, Hold, LOCAL, NODE};
+use futures_util::future::join_all;
 use tracing::{info, warn};
 
 use super::{Error, Service};
@@ -94,13 +95,18 @@ impl Service {
     /// Pauses or freezes, until [`Service::release`]. A second time changes nothing.
     pub async fn hold(&self, hold: Hold, by: &Actor) -> Result<(), Error> {
         self.check_target(&hold).await?;
-        let _turn = self.controls.turn.lock().await;
-        let since = self.now();
-        if self.store.hold(hold.clone(), true, (by, since)).await? {
-            info!(action = hold.action(true), target = hold.target(), "held back by the operator");
-            self.controls.put(Held { hold, since, by: by.name.clone() });
-        }
-        Ok(())
+        let (service, by) = (self.clone(), by.clone());
+        self.see_through(async move {
+            let _turn = service.controls.turn.lock().await;
+            let since = service.now();
+            if service.store.hold(hold.clone(), true, (&by, since)).await? {
+                info!(action = hold.action(true), target = hold.target(), "held back by the operator");
+            }
+            // Also where it was stored before: what is on disk is in force.
+            service.controls.put(Held { hold, since, by: by.name });
+            Ok(())
+        })
+        .await?
     }
 
     /// Resumes or unfreezes. What was handed in during a pause is worked on from now on.
@@ -109,18 +115,21 @@ impl Service {
         if !self.controls.holds(&hold) {
             self.check_target(&hold).await?;
         }
-        let turn = self.controls.turn.lock().await;
-        if !self.store.hold(hold.clone(), false, (by, self.now())).await? {
-            return Ok(());
-        }
-        self.controls.remove(&hold);
-        drop(turn);
-        info!(action = hold.action(false), target = hold.target(), "let go by the operator");
-        match hold {
-            Hold::PauseNode | Hold::PauseAgent(_) => self.wake(),
-            Hold::FreezeNode | Hold::FreezeGrant(_) => {}
-        }
-        Ok(())
+        let (service, by) = (self.clone(), by.clone());
+        self.see_through(async move {
+            let _turn = service.controls.turn.lock().await;
+            if service.store.hold(hold.clone(), false, (&by, service.now())).await? {
+                info!(action = hold.action(false), target = hold.target(), "let go by the operator");
+            }
+            // Also where the store had let it go before.
+            service.controls.remove(&hold);
+            match hold {
+                Hold::PauseNode | Hold::PauseAgent(_) => service.wake(),
+                Hold::FreezeNode | Hold::FreezeGrant(_) => {}
+            }
+            Ok(())
+        })
+        .await?
     }
 
     /// Begins or ends to be a lame duck: not ready for those who ask, and serving all the same.
@@ -170,11 +179,15 @@ impl Service {
             now: self.now(),
         };
         let claimed = self.store.claim(claim).await?;
-        for snapshot in &claimed {
-            let last = snapshot.messages.last().map(|(_, message)| message);
-            let Some((attempt, message)) = snapshot.task.state.open_attempt().zip(last) else { continue };
+        let answers = claimed.iter().filter_map(|snapshot| {
+            let (_, message) = snapshot.messages.last()?;
+            let attempt = snapshot.task.state.open_attempt()?;
             let inputs = echo::answer(attempt.number, message).to_vec();
-            match self.apply(By::Node, snapshot.task.id, inputs).await {
+            Some(self.apply(By::Node, snapshot.task.id, inputs))
+        });
+        // At the same time, so that they share their commits; all of them, whatever becomes of one.
+        for answered in join_all(answers).await {
+            match answered {
                 Ok(_) | Err(baton_store::Error::Refused(_)) => {}
                 Err(why) => return Err(why),
             }

@@ -7,7 +7,7 @@ use baton_core::friend;
 use baton_core::limits::PUSH_CONFIGS;
 use baton_core::model::Violation;
 use baton_core::task::Refusal;
-use baton_store::Barred;
+use baton_store::{Barred, Verb};
 
 /// What a door turns into a fault. The texts are for logs; what a caller reads is the fault's.
 #[derive(Debug, thiserror::Error)]
@@ -55,8 +55,11 @@ pub enum Error {
     /// The grant's limits on tasks are reached; none is made.
     #[error("{what}")]
     OverQuota { what: String, again_in: Duration },
-    #[error("the grant does not allow '{0}'")]
-    Forbidden(&'static str),
+    #[error("the grant does not allow '{}'", .0.as_str())]
+    Forbidden(Verb),
+    /// Refused whatever the verb; the text says why.
+    #[error("{0}")]
+    Denied(&'static str),
     /// The body is not what its operation takes, or a part of it not what the agent takes or gives.
     #[error("{0}")]
     ContentType(Cow<'static, str>),

@@ -130,17 +130,17 @@ impl Service {
         }
     }
 
-    /// In a task of its own: who asks for a change may hang up, and whoever serves the grant hears of it all the same.
+    /// Seen through, so that whoever serves the grant hears of it.
     async fn change_grant(&self, id: &str, change: GrantChange, by: &Actor) -> Result<GrantRecord, Error> {
         let (service, id, by) = (self.clone(), id.to_owned(), by.clone());
-        let changed = self.dispatcher.spawn(async move {
+        let changed = self.see_through(async move {
             let action = change.action();
             service.store.change_grant(&id, change, &by, service.now()).await?;
             service.ring();
             info!(grant.id = id, action, "grant changed");
             service.store.find_grant(&id).await?.ok_or(StoreError::NotFound)
         });
-        match changed.await.map_err(|why| Error::Internal(why.to_string()))? {
+        match changed.await? {
             Ok(record) => Ok(record),
             Err(StoreError::NotFound) => Err(Error::GrantNotFound),
             Err(StoreError::Barred(_)) => {

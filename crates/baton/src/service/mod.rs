@@ -71,7 +71,8 @@ pub struct Service {
     pub shown: Arc<RwLock<Arc<Vec<Section>>>>,
     /// The node is draining: no new work, and those who wait get what there is.
     pub draining: CancellationToken,
-    /// Rung when a grant is revoked, and when the node begins to drain or to be a lame duck or ends to be one: whoever serves one caller for long looks again.
+    /// Rung when a grant changed, and when the node begins to drain or to be a lame duck or ends to be one: whoever serves
+    /// one caller for long looks again.
     pub alarm: tokio::sync::watch::Sender<u64>,
 }
 
@@ -99,7 +100,7 @@ impl Scope {
 
     /// Refuses what the grant does not say.
     pub fn allow(&self, verb: Verb) -> Result<(), Error> {
-        if self.caller.allows(verb) { Ok(()) } else { Err(Error::Forbidden(verb.as_str())) }
+        if self.caller.allows(verb) { Ok(()) } else { Err(Error::Forbidden(verb)) }
     }
 }
 
@@ -112,7 +113,11 @@ impl Service {
             return Ok(Scope { agent, caller });
         }
         self.note_refused(&Scope { agent: Arc::clone(&agent), caller }, "-");
-        Err(if agent.settings.publish { Error::Forbidden("agent") } else { Error::AgentNotFound })
+        Err(if agent.settings.publish {
+            Error::Denied("the grant does not allow this: agent")
+        } else {
+            Error::AgentNotFound
+        })
     }
 
     /// Applies inputs to one task and answers after the commit.
@@ -123,6 +128,14 @@ impl Service {
         inputs: Vec<Input>,
     ) -> Result<Applied, baton_store::Error> {
         self.store.apply(op(new_id(), by, task, inputs, self.now())).await
+    }
+
+    /// Runs something to its end: who asks for it may hang up, and all of it is done all the same.
+    async fn see_through<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.dispatcher.spawn(work).await.map_err(|why| Error::Internal(why.to_string()))
     }
 
     /// The limits that hold now.

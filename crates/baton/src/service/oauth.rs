@@ -11,21 +11,16 @@ use tracing::debug;
 use super::{Error, Service};
 use crate::access::Token;
 
-/// What a client asks for.
+/// Who a client says it is.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     pub client: &'a str,
     pub secret: &'a str,
-    /// Verbs, separated by spaces; none where it wants all that it may have.
-    pub scope: Option<&'a str>,
 }
 
 impl fmt::Debug for Asked<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asked")
-            .field("client", &self.client)
-            .field("scope", &self.scope)
-            .finish_non_exhaustive()
+        f.debug_struct("Asked").field("client", &self.client).finish_non_exhaustive()
     }
 }
 
@@ -60,14 +55,13 @@ impl Service {
         let found = self.store.find_credential(&digest, self.now()).await;
         let opened = found.map_err(|why| Refused::Failed(why.into()))?;
         match opened {
-            Some(opened) if *opened.grant.id == *asked.client => {
-                Ok(Client { grant: opened.grant, digest, until: opened.until })
-            }
+            Some(opened) if *opened.grant.id == *asked.client => Ok(Client { grant: opened.grant, digest }),
             Some(_) | None => Err(Refused::Client),
         }
     }
 
-    /// A new access token. It is good for `lifetime`, and no longer than what it was given for.
+    /// A new access token. It is good for `lifetime`, and no longer than what it was given for. A scope is verbs, separated
+    /// by spaces; none where the client wants all that it may have.
     pub async fn issue(
         &self,
         client: &Client,
@@ -76,23 +70,25 @@ impl Service {
     ) -> Result<Issued, Refused> {
         let (grant, now) = (&client.grant, self.now());
         let verbs = scope.map(|scope| narrow(grant, scope)).transpose()?;
-        let ends = [Some(now.after(lifetime)), client.until].into_iter().flatten().min();
-        let expires_at = ends.unwrap_or(now);
+        let wanted = now.after(lifetime);
         let token = Token::random_access();
-        let issued = AccessToken {
-            digest: token.digest(),
+        let digest = token.digest();
+        let asked = AccessToken {
+            digest,
             verbs: verbs.as_deref().map(Arc::from),
             created_at: now,
-            expires_at,
+            expires_at: grant.expires_at.map_or(wanted, |end| end.min(wanted)),
         };
-        let by = Actor::new(&*grant.id, "");
-        let change = GrantChange::Issue { token: issued, secret: client.digest };
-        match self.store.change_grant(&grant.id, change, &by, now).await {
-            Ok(_) => {}
-            Err(StoreError::NotFound | StoreError::Barred(Barred::Over)) => return Err(Refused::Client),
-            Err(StoreError::Barred(Barred::Paused)) => return Err(Refused::Paused),
-            Err(why) => return Err(Refused::Failed(why.into())),
-        }
+        let change = GrantChange::Issue { token: asked, secret: client.digest };
+        let changed = self.store.change_grant(&grant.id, change, &Actor::node(), now).await;
+        let changed = changed.map_err(|why| match why {
+            StoreError::NotFound | StoreError::Barred(Barred::Over) => Refused::Client,
+            StoreError::Barred(Barred::Paused) => Refused::Paused,
+            why => Refused::Failed(why.into()),
+        })?;
+        // The store knows until when the secret is good: a rotation may have come in between.
+        let issued = changed.access_tokens.iter().find(|issued| issued.digest == digest);
+        let expires_at = issued.ok_or(Refused::Client)?.expires_at;
         debug!(grant.id = %grant.id, "issued an access token");
         Ok(Issued {
             token,
@@ -108,8 +104,6 @@ pub struct Client {
     pub grant: Arc<Grant>,
     /// SHA-256 of its secret.
     digest: [u8; 32],
-    /// When its secret ends.
-    until: Option<baton_core::time::Timestamp>,
 }
 
 /// The verbs of a scope, each once, where the grant has them all.

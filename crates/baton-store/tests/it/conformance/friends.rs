@@ -182,6 +182,57 @@ pub async fn what_was_found_is_kept<B: Backend>() {
     assert_eq!(told[1..], [("friend.look".into(), "ann".into()), ("friend.look".into(), "ann".into())]);
 }
 
+/// Two looks that began at once, of which neither knew of the other; and one that ends after the decision.
+pub async fn looks_at_once_and_too_late<B: Backend>() {
+    let world = World::<B>::new().await;
+    world.ask(1, "192.0.2.1", 10).await.unwrap();
+    let new = |now, digest: &str| {
+        let mut look = look(now, None);
+        let Found::Card(seen) = &mut look.verdict.found else { unreachable!() };
+        seen.mark.digest = digest.into();
+        seen.first = seen.mark.clone();
+        seen.standing = Standing::New;
+        look
+    };
+    world.store.keep_look(&id(1), new(20, "d1"), &ann()).await.unwrap();
+    let kept = world.store.keep_look(&id(1), new(21, "d2"), &ann()).await.unwrap().look.unwrap();
+    let Found::Card(seen) = kept.verdict.found else { panic!("a card was found") };
+    assert_eq!(seen.first.digest, "d1");
+    assert_eq!(seen.standing, Standing::Changed { since: at(20), what: Change::Content });
+    world.store.approve_friend_request(&id(1), unvended("g1", 30)).await.unwrap();
+    let late = world.store.keep_look(&id(1), new(40, "d3"), &ann()).await.unwrap().look.unwrap();
+    assert_eq!(late.at, at(21));
+    let pin = world.store.find_pin(&asked(1, "", 0).wish.card_url).await.unwrap().unwrap();
+    assert_eq!(&*pin.digest, "d2");
+}
+
+/// A grant that got a token another way is not ended because nobody picked one up.
+pub async fn a_grant_in_use_does_not_lapse<B: Backend>() {
+    let world = World::<B>::new().await;
+    for n in 1..=2 {
+        world.ask(n, "192.0.2.1", 10).await.unwrap();
+        world.store.approve_friend_request(&id(n), unvended(&format!("g{n}"), 20)).await.unwrap();
+    }
+    let rotate = GrantChange::Rotate { credential: mint(7), until: at(30) };
+    world.store.change_grant("g1", rotate, &ann(), at(30)).await.unwrap();
+    assert_eq!(world.store.expire_friend_requests(at(100 * DAY), 10).await.unwrap(), 2);
+    assert!(world.is_open(7, 100 * DAY).await);
+    let states = ["g1", "g2"].map(async |id| world.store.find_grant(id).await.unwrap().unwrap().grant.state);
+    let [first, second] = states;
+    assert_eq!(first.await, GrantState::Active);
+    assert!(second.await.is_over());
+}
+
+pub async fn how_many_wait<B: Backend>() {
+    let world = World::<B>::new().await;
+    for n in 1..=3 {
+        world.ask(n, "192.0.2.1", 10).await.unwrap();
+    }
+    world.store.deny_friend_request(&id(2), &ann(), at(20)).await.unwrap();
+    assert_eq!(world.store.count_pending(at(20)).await.unwrap(), 2);
+    assert_eq!(world.store.count_pending(at(10 + 7 * DAY)).await.unwrap(), 0, "their time is over");
+}
+
 pub async fn a_friend_pins_its_card<B: Backend>() {
     let world = World::<B>::new().await;
     let url = asked(1, "", 0).wish.card_url;

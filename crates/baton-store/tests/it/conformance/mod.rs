@@ -64,7 +64,7 @@ macro_rules! suite {
             credentials: a_name_is_an_id_or_else_a_label, access_tokens_end_with_their_grant,
                 a_grant_has_a_hundred_access_tokens;
             friends: asked_and_read_back, bounded_by_address_and_in_all, what_was_found_is_kept,
-                a_friend_pins_its_card, approved_once, an_approval_races_a_denial, picked_up_until_used,
+                a_friend_pins_its_card, looks_at_once_and_too_late, a_grant_in_use_does_not_lapse, how_many_wait, approved_once, an_approval_races_a_denial, picked_up_until_used,
                 work_is_a_use, what_is_over_gives_nothing, ended_by_time;
             peers: kept_and_watched, a_credential_is_kept_until_the_end;
             audit: told_with_the_change, pages_and_filters, the_chain_breaks_where_it_was_touched;

@@ -63,8 +63,13 @@ pub async fn attended_once<B: Backend>() {
     assert_eq!(attend(Attend::One(task(4))).await, 0);
     assert_eq!(attend(Attend::One(task(7))).await, 0, "it has not failed");
     assert_eq!(attend(Attend::One(task(99))).await, 0);
-    assert_eq!(attend(Attend::UpTo(task(5))).await, 2);
+    // Of those that are named, the fourth is attended to, the seventh has not failed, and the last never was.
+    let these = [3, 4, 7, 99, 5].map(task);
+    assert_eq!(attend(Attend::These(these.to_vec())).await, 2);
+    assert_eq!(attend(Attend::These(these.to_vec())).await, 0);
+    assert_eq!(attend(Attend::These(Vec::new())).await, 0);
     let told = world.store.list_audit(AuditQuery { size: 10, ..AuditQuery::default() }).await.unwrap();
+    assert_eq!(told[0].entry.detail, format!(r#"{{"tasks":["{}","{}"]}}"#, task(3), task(5)));
     let told: Vec<_> = told.iter().map(|row| (&*row.entry.action, row.entry.target.clone())).collect();
     assert_eq!(told, [("task.attend-all", task(5).to_string()), ("task.attend", task(4).to_string())]);
     let world = world.reopen().await;

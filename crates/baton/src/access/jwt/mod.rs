@@ -52,10 +52,8 @@ pub struct Bearer {
 /// Why a token opens nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It proves nothing here, now.
+    /// It proves nothing here, now; or it does, and no rule is about it.
     Token,
-    /// It does, but no rule is about it.
-    Nobody,
     /// Nobody can say: its issuer's keys cannot be had.
     Unreachable,
 }
@@ -88,7 +86,7 @@ impl Issuers {
         let until = claims::good_until(&claims, self.clock.now()).ok_or(Refused::Token)?;
         let subject = claims::subject(&claims).ok_or(Refused::Token)?;
         let mut rules = issuer.settings.rules.iter();
-        let rule = rules.find(|rule| claims::is_meant(rule, &claims)).ok_or(Refused::Nobody)?;
+        let rule = rules.find(|rule| claims::is_meant(rule, &claims)).ok_or(Refused::Token)?;
         let subject = format!("{} {subject}", issuer.settings.url).into();
         Ok(Bearer { grant: rule.grant.clone(), subject, until })
     }

@@ -106,7 +106,14 @@ async fn shown(doors: &Doors, name: &str, request: &Parts) -> Result<Arc<Entry>,
     }
     match doors.gate.scope(&doors.service, name, request).await {
         Ok(scope) => Ok(scope.agent),
-        Err(why @ (Error::RateLimited(_) | Error::GrantPaused)) => Err(why),
+        // These come about before the name is looked at.
+        Err(
+            why @ (Error::RateLimited(_)
+            | Error::GrantPaused
+            | Error::IssuerUnreachable
+            | Error::Unavailable(_)
+            | Error::Internal(_)),
+        ) => Err(why),
         Err(_) => Err(Error::AgentNotFound),
     }
 }

@@ -33,11 +33,10 @@ pub async fn answer(doors: &Doors, agent: &str, request: Request<Body>) -> Respo
             Fault::new(Kind::ContentTypeNotSupported).with_message("Content-Type must be application/json");
         return fault::rpc(&fault, &Id::NULL);
     }
-    let bytes =
-        match body::read(&parts.headers, body, scope.caller.body_limit(doors.service.limits().body)).await {
-            Ok(bytes) => bytes,
-            Err(fault) => return fault::rpc(&fault, &Id::NULL),
-        };
+    let bytes = match body::read(body, scope.caller.body_limit(doors.service.limits().body)).await {
+        Ok(bytes) => bytes,
+        Err(fault) => return fault::rpc(&fault, &Id::NULL),
+    };
     let rpc = match jsonrpc::read(&bytes) {
         Ok(rpc) => rpc,
         Err(rejected) => return fault::rpc(&rejected.fault, &rejected.id),

@@ -36,7 +36,7 @@ async fn run(doors: &Doors, agent: &str, request: Request<Body>, media: Media) -
     let route = Route::parse(&parts.method, below(parts.uri.path(), agent))?.asked(asked)?;
     let version = route.version;
     let most = scope.caller.body_limit(doors.service.limits().body);
-    let bytes = body::read(&parts.headers, body, most).await?;
+    let bytes = body::read(body, most).await?;
     if !bytes.is_empty() && !is_json(&parts.headers) {
         return Err(Fault::new(Kind::ContentTypeNotSupported)
             .with_message("Content-Type must be application/json or application/a2a+json"));

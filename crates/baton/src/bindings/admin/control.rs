@@ -7,12 +7,11 @@ use axum::response::Response;
 use baton_core::ident::AgentName;
 use baton_core::time::Timestamp;
 use baton_store::{Actor, Held, Hold};
-use http::request::Parts;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::Doors;
-use super::answer;
+use super::{Operator, answer};
 use crate::service::{Error, Service};
 
 /// Something that an operator does.
@@ -106,21 +105,15 @@ pub async fn perform(service: &Service, act: Act, by: &Actor) -> Result<Controls
     Ok(Controls::of(service))
 }
 
-async fn act(doors: &Doors, request: &Parts, act: Act) -> Response {
-    let done = async {
-        let by = doors.gate.operator(request)?;
-        perform(&doors.service, act, &by).await
-    };
-    answer(done.await, None)
+async fn act(doors: &Doors, Operator(by): Operator, act: Act) -> Response {
+    answer(perform(&doors.service, act, &by).await, None)
 }
 
-async fn act_on_agent(doors: &Doors, request: &Parts, name: &str, hold: fn(Hold) -> Act) -> Response {
-    let done = async {
-        let by = doors.gate.operator(request)?;
-        let name = AgentName::parse(name).map_err(|_| Error::AgentNotFound)?;
-        perform(&doors.service, hold(Hold::PauseAgent(name)), &by).await
-    };
-    answer(done.await, None)
+async fn act_on_agent(doors: &Doors, by: Operator, name: &str, hold: fn(Hold) -> Act) -> Response {
+    match AgentName::parse(name) {
+        Ok(name) => act(doors, by, hold(Hold::PauseAgent(name))).await,
+        Err(_) => answer(Err::<Controls, _>(Error::AgentNotFound), None),
+    }
 }
 
 /// Stops the node as SIGTERM does.
@@ -129,8 +122,8 @@ async fn act_on_agent(doors: &Doors, request: &Parts, name: &str, hold: fn(Hold)
     path = "/api/v1/node/drain",
     responses((status = 200, description = "What holds then", body = Controls))
 )]
-pub async fn drain(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    act(&doors, &request, Act::Drain).await
+pub async fn drain(State(doors): State<Arc<Doors>>, by: Operator) -> Response {
+    act(&doors, by, Act::Drain).await
 }
 
 /// Says that the node is not ready, and serves on.
@@ -139,8 +132,8 @@ pub async fn drain(State(doors): State<Arc<Doors>>, request: Parts) -> Response 
     path = "/api/v1/node/lame-duck",
     responses((status = 200, description = "What holds then", body = Controls))
 )]
-pub async fn lame_duck(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    act(&doors, &request, Act::LameDuck(true)).await
+pub async fn lame_duck(State(doors): State<Arc<Doors>>, by: Operator) -> Response {
+    act(&doors, by, Act::LameDuck(true)).await
 }
 
 /// Says that the node is ready again.
@@ -149,8 +142,8 @@ pub async fn lame_duck(State(doors): State<Arc<Doors>>, request: Parts) -> Respo
     path = "/api/v1/node/end-lame-duck",
     responses((status = 200, description = "What holds then", body = Controls))
 )]
-pub async fn end_lame_duck(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    act(&doors, &request, Act::LameDuck(false)).await
+pub async fn end_lame_duck(State(doors): State<Arc<Doors>>, by: Operator) -> Response {
+    act(&doors, by, Act::LameDuck(false)).await
 }
 
 /// Begins no work; messages are taken.
@@ -159,8 +152,8 @@ pub async fn end_lame_duck(State(doors): State<Arc<Doors>>, request: Parts) -> R
     path = "/api/v1/node/pause",
     responses((status = 200, description = "What holds then", body = Controls))
 )]
-pub async fn pause(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    act(&doors, &request, Act::Hold(Hold::PauseNode)).await
+pub async fn pause(State(doors): State<Arc<Doors>>, by: Operator) -> Response {
+    act(&doors, by, Act::Hold(Hold::PauseNode)).await
 }
 
 /// Begins work again.
@@ -169,8 +162,8 @@ pub async fn pause(State(doors): State<Arc<Doors>>, request: Parts) -> Response 
     path = "/api/v1/node/resume",
     responses((status = 200, description = "What holds then", body = Controls))
 )]
-pub async fn resume(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    act(&doors, &request, Act::Release(Hold::PauseNode)).await
+pub async fn resume(State(doors): State<Arc<Doors>>, by: Operator) -> Response {
+    act(&doors, by, Act::Release(Hold::PauseNode)).await
 }
 
 /// Takes no messages from anybody.
@@ -179,8 +172,8 @@ pub async fn resume(State(doors): State<Arc<Doors>>, request: Parts) -> Response
     path = "/api/v1/node/freeze",
     responses((status = 200, description = "What holds then", body = Controls))
 )]
-pub async fn freeze(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    act(&doors, &request, Act::Hold(Hold::FreezeNode)).await
+pub async fn freeze(State(doors): State<Arc<Doors>>, by: Operator) -> Response {
+    act(&doors, by, Act::Hold(Hold::FreezeNode)).await
 }
 
 /// Takes messages again.
@@ -189,8 +182,8 @@ pub async fn freeze(State(doors): State<Arc<Doors>>, request: Parts) -> Response
     path = "/api/v1/node/unfreeze",
     responses((status = 200, description = "What holds then", body = Controls))
 )]
-pub async fn unfreeze(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    act(&doors, &request, Act::Release(Hold::FreezeNode)).await
+pub async fn unfreeze(State(doors): State<Arc<Doors>>, by: Operator) -> Response {
+    act(&doors, by, Act::Release(Hold::FreezeNode)).await
 }
 
 /// Begins no work of one agent.
@@ -202,10 +195,10 @@ pub async fn unfreeze(State(doors): State<Arc<Doors>>, request: Parts) -> Respon
 )]
 pub async fn pause_agent(
     State(doors): State<Arc<Doors>>,
+    by: Operator,
     Path(name): Path<String>,
-    request: Parts,
 ) -> Response {
-    act_on_agent(&doors, &request, &name, Act::Hold).await
+    act_on_agent(&doors, by, &name, Act::Hold).await
 }
 
 /// Begins work of one agent again.
@@ -217,10 +210,10 @@ pub async fn pause_agent(
 )]
 pub async fn resume_agent(
     State(doors): State<Arc<Doors>>,
+    by: Operator,
     Path(name): Path<String>,
-    request: Parts,
 ) -> Response {
-    act_on_agent(&doors, &request, &name, Act::Release).await
+    act_on_agent(&doors, by, &name, Act::Release).await
 }
 
 /// Takes no messages by one grant.
@@ -230,12 +223,8 @@ pub async fn resume_agent(
     params(("id" = String, Path, description = "Of the grant")),
     responses((status = 200, description = "What holds then", body = Controls))
 )]
-pub async fn freeze_grant(
-    State(doors): State<Arc<Doors>>,
-    Path(id): Path<String>,
-    request: Parts,
-) -> Response {
-    act(&doors, &request, Act::Hold(Hold::FreezeGrant(id.into()))).await
+pub async fn freeze_grant(State(doors): State<Arc<Doors>>, by: Operator, Path(id): Path<String>) -> Response {
+    act(&doors, by, Act::Hold(Hold::FreezeGrant(id.into()))).await
 }
 
 /// Takes messages by one grant again.
@@ -247,8 +236,8 @@ pub async fn freeze_grant(
 )]
 pub async fn unfreeze_grant(
     State(doors): State<Arc<Doors>>,
+    by: Operator,
     Path(id): Path<String>,
-    request: Parts,
 ) -> Response {
-    act(&doors, &request, Act::Release(Hold::FreezeGrant(id.into()))).await
+    act(&doors, by, Act::Release(Hold::FreezeGrant(id.into()))).await
 }

@@ -7,12 +7,11 @@ use axum::response::Response;
 use baton_core::delivery::State as DeliveryState;
 use baton_core::time::Timestamp;
 use baton_store::{DeliveryAttempt, PushConfig};
-use http::request::Parts;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::Doors;
-use super::{Asked, answer, query};
+use super::{Asked, Operator, answer, query};
 use crate::service::deliveries::ListDeliveries;
 use crate::service::{Error, Service};
 
@@ -151,9 +150,8 @@ pub async fn load(
     params(Filter),
     responses((status = 200, description = "A page", body = Page))
 )]
-pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
+pub async fn list(State(doors): State<Arc<Doors>>, _: Operator, filter: Asked<Filter>) -> Response {
     let listed = async {
-        doors.gate.operator(&request)?;
         let filter = query(filter)?;
         let Filter { state, task, page_size: size, page_token } = filter;
         page(&doors.service, ListDeliveries { state, task, size, page_token }).await
@@ -170,12 +168,11 @@ pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, reques
 )]
 pub async fn show(
     State(doors): State<Arc<Doors>>,
+    _: Operator,
     Path((task, id)): Path<(String, String)>,
     before: Asked<Before>,
-    request: Parts,
 ) -> Response {
     let shown = async {
-        doors.gate.operator(&request)?;
         let before = query(before)?;
         load(&doors.service, (&task, &id), (before.page_size, before.before)).await
     };
@@ -191,12 +188,9 @@ pub async fn show(
 )]
 pub async fn replay(
     State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
     Path((task, id)): Path<(String, String)>,
-    request: Parts,
 ) -> Response {
-    let replayed = async {
-        let by = doors.gate.operator(&request)?;
-        Ok(Shown::of(&doors.service.replay_delivery(&task, &id, &by).await?))
-    };
-    answer(replayed.await, Some(&task))
+    let replayed = doors.service.replay_delivery(&task, &id, &by).await;
+    answer(replayed.map(|config| Shown::of(&config)), Some(&task))
 }

@@ -12,14 +12,13 @@ use baton_core::time::Timestamp;
 use baton_store::{
     Change, Decision, Found, FriendRequest, GrantRecord, Look, Provenance, Seen, Signature, Standing, Verb,
 };
-use http::Request;
-use http::request::Parts;
+use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::Doors;
 use super::grants::WouldBe;
-use super::{Asked, answer, query, read_optional};
+use super::{Asked, Operator, answer, query, read_optional};
 use crate::service::friends::{ListFriends, Narrowed};
 use crate::service::grants::WantedLimits;
 use crate::service::{Error, Service};
@@ -174,15 +173,10 @@ pub struct Page {
 impl Shown {
     fn of(request: FriendRequest, grant: Option<&GrantRecord>, now: Timestamp) -> Self {
         let state = friend::at(request.state, now);
-        let (expires_at, pick_ups) = match state {
-            friend::State::Pending { until } => (Some(until), 0),
-            friend::State::Approved { until, pick_ups } => (Some(until), pick_ups),
-            friend::State::Denied | friend::State::Expired => (None, 0),
-        };
         let made = grant.map(|record| Made {
             id: record.grant.id.to_string(),
             state: record.grant.state_at(now).as_str(),
-            pick_ups,
+            pick_ups: state.pick_ups(),
             picked_at: request.picked_at,
             used: record.last_used_at.is_some(),
         });
@@ -201,7 +195,7 @@ impl Shown {
             why: request.wish.why,
             has_id_token: request.id_token.is_some(),
             created_at: request.created_at,
-            expires_at,
+            expires_at: state.until(),
             decided_at,
             decided_by,
             grant: made,
@@ -273,12 +267,7 @@ pub async fn page(service: &Service, list: ListFriends) -> Result<Page, Error> {
     let (found, next_page_token) = service.list_friends(list).await?;
     let mut requests = Vec::with_capacity(found.len());
     for request in found {
-        let mut shown = Shown::load(service, request).await?;
-        // A page of cards is no page.
-        if let Some(card) = shown.look.as_mut().and_then(|look| look.card.as_mut()) {
-            card.document = None;
-        }
-        requests.push(shown);
+        requests.push(Shown::load(service, request).await?);
     }
     Ok(Page { requests, next_page_token })
 }
@@ -299,9 +288,8 @@ pub async fn dry(service: &Service, id: &str, narrowed: Narrowed) -> Result<Woul
     params(Filter),
     responses((status = 200, description = "A page", body = Page))
 )]
-pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
+pub async fn list(State(doors): State<Arc<Doors>>, _: Operator, filter: Asked<Filter>) -> Response {
     let listed = async {
-        doors.gate.operator(&request)?;
         let Filter { state, page_size: size, page_token } = query(filter)?;
         page(&doors.service, ListFriends { state, size, page_token }).await
     };
@@ -315,12 +303,8 @@ pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, reques
     params(("id" = String, Path, description = "Of the friend request")),
     responses((status = 200, description = "The request", body = Shown))
 )]
-pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let shown = async {
-        doors.gate.operator(&request)?;
-        load(&doors.service, &id).await
-    };
-    answer(shown.await, None)
+pub async fn show(State(doors): State<Arc<Doors>>, _: Operator, Path(id): Path<String>) -> Response {
+    answer(load(&doors.service, &id).await, None)
 }
 
 /// Fetches the card, which nothing else does.
@@ -330,11 +314,12 @@ pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
     params(("id" = String, Path, description = "Of the friend request")),
     responses((status = 200, description = "The request with what was found", body = Shown))
 )]
-pub async fn look(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let looked = async {
-        let by = doors.gate.operator(&request)?;
-        Shown::load(&doors.service, doors.service.look_at_friend(&id, &by).await?).await
-    };
+pub async fn look(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    Path(id): Path<String>,
+) -> Response {
+    let looked = async { Shown::load(&doors.service, doors.service.look_at_friend(&id, &by).await?).await };
     answer(looked.await, None)
 }
 
@@ -348,18 +333,16 @@ pub async fn look(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
 )]
 pub async fn approve(
     State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
     Path(id): Path<String>,
-    request: Request<Body>,
+    headers: HeaderMap,
+    body: Body,
 ) -> Response {
-    let (parts, body) = request.into_parts();
-    let read = async {
-        let by = doors.gate.operator(&parts)?;
-        Ok((by, read_optional::<Approve>(&doors, &parts.headers, body).await?))
-    };
-    let (by, Approve { label, agents, verbs, limits, expires, code, dry_run }) = match read.await {
+    let wanted = match read_optional(&doors, &headers, body).await {
         Ok(wanted) => wanted,
         Err(why) => return answer(Err::<(), _>(why), None),
     };
+    let Approve { label, agents, verbs, limits, expires, code, dry_run } = wanted;
     let narrowed = Narrowed { label, agents, verbs, limits, expires, code };
     if dry_run {
         return answer(dry(&doors.service, &id, narrowed).await, None);
@@ -378,10 +361,11 @@ pub async fn approve(
     params(("id" = String, Path, description = "Of the friend request")),
     responses((status = 200, description = "The request", body = Shown))
 )]
-pub async fn deny(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let denied = async {
-        let by = doors.gate.operator(&request)?;
-        Shown::load(&doors.service, doors.service.deny_friend(&id, &by).await?).await
-    };
+pub async fn deny(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    Path(id): Path<String>,
+) -> Response {
+    let denied = async { Shown::load(&doors.service, doors.service.deny_friend(&id, &by).await?).await };
     answer(denied.await, None)
 }

@@ -8,13 +8,12 @@ use axum::response::Response;
 use baton_core::ident::AgentName;
 use baton_core::time::Timestamp;
 use baton_store::{Actor, Credential, Grant, GrantLimits, GrantRecord, GrantState, Verb};
-use http::Request;
-use http::request::Parts;
+use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::Doors;
-use super::{answer, read, read_optional};
+use super::{Operator, answer, read, read_optional};
 use crate::service::grants::{Draft, WantedGrant, WantedLimits, spell_rate};
 use crate::service::{Error, Service};
 
@@ -228,12 +227,8 @@ pub async fn turn(service: &Service, id: &str, overlap: Option<&str>, by: &Actor
     path = "/api/v1/grants",
     responses((status = 200, description = "All of them", body = Grants))
 )]
-pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    let listed = async {
-        doors.gate.operator(&request)?;
-        Ok(Grants { grants: all(&doors.service).await? })
-    };
-    answer(listed.await, None)
+pub async fn list(State(doors): State<Arc<Doors>>, _: Operator) -> Response {
+    answer(all(&doors.service).await.map(|grants| Grants { grants }), None)
 }
 
 /// A grant.
@@ -243,12 +238,8 @@ pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     params(("id" = String, Path, description = "Of the grant")),
     responses((status = 200, description = "The grant", body = Shown))
 )]
-pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let shown = async {
-        doors.gate.operator(&request)?;
-        load(&doors.service, &id).await
-    };
-    answer(shown.await, None)
+pub async fn show(State(doors): State<Arc<Doors>>, _: Operator, Path(id): Path<String>) -> Response {
+    answer(load(&doors.service, &id).await, None)
 }
 
 /// Makes a grant, or says what it would be.
@@ -258,16 +249,17 @@ pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
     request_body = Create,
     responses((status = 200, description = "The grant with its token, which is in no other answer; with `dryRun`, what would be made", body = Object))
 )]
-pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
-    let (parts, body) = request.into_parts();
-    let read = async {
-        let by = doors.gate.operator(&parts)?;
-        Ok((by, read::<Create>(&doors, &parts.headers, body).await?))
-    };
-    let (by, Create { label, agents, verbs, limits, expires, dry_run }) = match read.await {
+pub async fn create(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let wanted = match read(&doors, &headers, body).await {
         Ok(wanted) => wanted,
         Err(why) => return answer(Err::<(), _>(why), None),
     };
+    let Create { label, agents, verbs, limits, expires, dry_run } = wanted;
     let wanted = WantedGrant { label, agents, verbs, limits, expires };
     if dry_run {
         return answer(dry(&doors.service, wanted), None);
@@ -290,12 +282,13 @@ impl WouldBe {
     params(("id" = String, Path, description = "Of the grant")),
     responses((status = 200, description = "The grant", body = Shown))
 )]
-pub async fn pause(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let paused = async {
-        let by = doors.gate.operator(&request)?;
-        Ok(Shown::of(&doors.service.pause_grant(&id, &by).await?, doors.service.now(), None))
-    };
-    answer(paused.await, None)
+pub async fn pause(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    Path(id): Path<String>,
+) -> Response {
+    let paused = doors.service.pause_grant(&id, &by).await;
+    answer(paused.map(|record| Shown::of(&record, doors.service.now(), None)), None)
 }
 
 /// Takes the calls of a paused grant again.
@@ -305,12 +298,13 @@ pub async fn pause(State(doors): State<Arc<Doors>>, Path(id): Path<String>, requ
     params(("id" = String, Path, description = "Of the grant")),
     responses((status = 200, description = "The grant", body = Shown))
 )]
-pub async fn resume(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let resumed = async {
-        let by = doors.gate.operator(&request)?;
-        Ok(Shown::of(&doors.service.resume_grant(&id, &by).await?, doors.service.now(), None))
-    };
-    answer(resumed.await, None)
+pub async fn resume(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    Path(id): Path<String>,
+) -> Response {
+    let resumed = doors.service.resume_grant(&id, &by).await;
+    answer(resumed.map(|record| Shown::of(&record, doors.service.now(), None)), None)
 }
 
 /// Makes a new token; those of before go on for a while.
@@ -323,13 +317,13 @@ pub async fn resume(State(doors): State<Arc<Doors>>, Path(id): Path<String>, req
 )]
 pub async fn rotate(
     State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
     Path(id): Path<String>,
-    request: Request<Body>,
+    headers: HeaderMap,
+    body: Body,
 ) -> Response {
     let rotated = async {
-        let (parts, body) = request.into_parts();
-        let by = doors.gate.operator(&parts)?;
-        let Rotate { overlap } = read_optional(&doors, &parts.headers, body).await?;
+        let Rotate { overlap } = read_optional(&doors, &headers, body).await?;
         turn(&doors.service, &id, overlap.as_deref(), &by).await
     };
     answer(rotated.await, None)
@@ -342,10 +336,11 @@ pub async fn rotate(
     params(("id" = String, Path, description = "Of the grant")),
     responses((status = 200, description = "The grant", body = Shown))
 )]
-pub async fn revoke(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let revoked = async {
-        let by = doors.gate.operator(&request)?;
-        Ok(Shown::of(&doors.service.revoke_grant(&id, &by).await?, doors.service.now(), None))
-    };
-    answer(revoked.await, None)
+pub async fn revoke(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    Path(id): Path<String>,
+) -> Response {
+    let revoked = doors.service.revoke_grant(&id, &by).await;
+    answer(revoked.map(|record| Shown::of(&record, doors.service.now(), None)), None)
 }

@@ -6,14 +6,13 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::time::Timestamp;
-use http::Request;
-use http::request::Parts;
+use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use tracing::info;
 use utoipa::ToSchema;
 
 use super::super::Doors;
-use super::{answer, read};
+use super::{Operator, answer, read};
 use crate::keys::{self, Algorithm, Jwk, Key, Purpose};
 use crate::service::Error;
 
@@ -64,8 +63,8 @@ fn all(doors: &Doors) -> Keys {
     path = "/api/v1/keys",
     responses((status = 200, description = "All of them", body = Keys))
 )]
-pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    answer(doors.gate.operator(&request).map(|_| all(&doors)), None)
+pub async fn list(State(doors): State<Arc<Doors>>, _: Operator) -> Response {
+    answer(Ok(all(&doors)), None)
 }
 
 /// Makes a key that signs cards from now on.
@@ -75,11 +74,14 @@ pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     request_body = Wanted,
     responses((status = 200, description = "The key", body = Shown))
 )]
-pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
+pub async fn create(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
     let created = async {
-        let (parts, body) = request.into_parts();
-        let by = doors.gate.operator(&parts)?;
-        let Wanted { algorithm, kid } = read(&doors, &parts.headers, body).await?;
+        let Wanted { algorithm, kid } = read(&doors, &headers, body).await?;
         let algorithm = Algorithm::parse(&algorithm)
             .ok_or_else(|| Error::invalid("algorithm", "is \"ES256\" or \"EdDSA\""))?;
         let now = doors.service.now();
@@ -99,9 +101,12 @@ pub async fn create(State(doors): State<Arc<Doors>>, request: Request<Body>) -> 
     params(("kid" = String, Path, description = "Of the key")),
     responses((status = 200, description = "Those that are left", body = Keys))
 )]
-pub async fn retire(State(doors): State<Arc<Doors>>, Path(kid): Path<String>, request: Parts) -> Response {
+pub async fn retire(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    Path(kid): Path<String>,
+) -> Response {
     let retired = async {
-        let by = doors.gate.operator(&request)?;
         doors.service.keys.retire(Purpose::Card, &kid, doors.service.now()).map_err(refused)?;
         info!(key.kid = %kid, "a key signs agent cards no more");
         doors.service.tell_audit(&by, ("key.retire", &kid)).await;

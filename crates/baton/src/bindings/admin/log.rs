@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use baton_core::ident::TaskId;
 use baton_core::limits::TASK_EVENTS;
 use baton_core::task::{Body, Event, HolderKind};
 use baton_core::time::Timestamp;
 use baton_store::{AttemptRecord, By};
-use http::request::Parts;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::Doors;
-use super::{Asked, answer, query};
+use super::{Asked, Operator, answer, query};
 use crate::service::{Error, Service};
 
 /// Events in one answer.
@@ -148,12 +148,21 @@ pub async fn load(service: &Service, id: &str, after: Option<u64>) -> Result<Log
     }
     let task = service.load_by(&By::Node, id).await?;
     let newest = task.task.seq.saturating_sub(EVENTS as u64);
-    let events = service.store.events(task.task.id, after.unwrap_or(newest), EVENTS).await?;
+    let events = events_after(service, task.task.id, after.unwrap_or(newest)).await?;
     let attempts = service.store.attempts(task.task.id).await?;
-    Ok(Log {
-        events: events.iter().map(|event| Entry::from(&**event)).collect(),
-        attempts: attempts.into_iter().map(Attempt::from).collect(),
-    })
+    Ok(Log { events, attempts: attempts.into_iter().map(Attempt::from).collect() })
+}
+
+/// As many as an answer holds. The store hands out fewer at a time where they hold much content, which is left out here.
+async fn events_after(service: &Service, task: TaskId, mut after: u64) -> Result<Vec<Entry>, Error> {
+    let mut entries = Vec::new();
+    while entries.len() < EVENTS {
+        let events = service.store.events(task, after, EVENTS - entries.len()).await?;
+        let Some(last) = events.last() else { break };
+        after = last.seq;
+        entries.extend(events.iter().map(|event| Entry::from(&**event)));
+    }
+    Ok(entries)
 }
 
 /// What happened to a task, and who worked on it.
@@ -165,13 +174,10 @@ pub async fn load(service: &Service, id: &str, after: Option<u64>) -> Result<Log
 )]
 pub async fn show(
     State(doors): State<Arc<Doors>>,
+    _: Operator,
     Path(id): Path<String>,
     from: Asked<From>,
-    request: Parts,
 ) -> Response {
-    let shown = async {
-        doors.gate.operator(&request)?;
-        load(&doors.service, &id, query(from)?.after).await
-    };
+    let shown = async { load(&doors.service, &id, query(from)?.after).await };
     answer(shown.await, Some(&id))
 }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use baton_core::time::Timestamp;
-use http::request::Parts;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::Doors;
-use super::answer;
+use super::{Operator, answer};
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -30,13 +29,9 @@ struct Invited {
     path = "/api/v1/login",
     responses((status = 200, description = "The link", body = Invited))
 )]
-pub async fn invite(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    let invited = async {
-        let by = doors.gate.operator(&request)?;
-        let (code, expires_at) = doors.sessions.invite(doors.service.now());
-        doors.service.tell_audit(&by, ("console.invite", "console")).await;
-        let url = format!("{}/console/login#{}", doors.service.site.base, code.reveal());
-        Ok(Invited { url, code: code.reveal().to_owned(), expires_at })
-    };
-    answer(invited.await, None)
+pub async fn invite(State(doors): State<Arc<Doors>>, Operator(by): Operator) -> Response {
+    let (code, expires_at) = doors.sessions.invite(doors.service.now());
+    doors.service.tell_audit(&by, ("console.invite", "console")).await;
+    let url = format!("{}/console/login#{}", doors.service.site.base, code.reveal());
+    answer(Ok(Invited { url, code: code.reveal().to_owned(), expires_at }), None)
 }

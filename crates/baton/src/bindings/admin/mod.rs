@@ -20,14 +20,16 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequestParts, Query};
 use axum::response::Response;
 use axum::routing::{delete, get, post};
+use baton_store::Actor;
 use baton_wire::response::encode;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use http::request::Parts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::OpenApi;
@@ -114,6 +116,19 @@ operations! {
     post "grants/{id}/rotate" => grants::rotate,
 }
 
+/// The operator. It stands before everything else that a handler takes: nothing more of a request of somebody else is read.
+#[derive(Debug)]
+pub struct Operator(Actor);
+
+impl FromRequestParts<Arc<Doors>> for Operator {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, doors: &Arc<Doors>) -> Result<Self, Response> {
+        let refuse = |why| fault::rest(&fault::of(why, None), Media::Json);
+        doors.gate.operator(parts).map(Self).map_err(refuse)
+    }
+}
+
 fn answer(result: Result<impl Serialize, Error>, id: Option<&str>) -> Response {
     match result {
         Ok(value) => {
@@ -132,13 +147,13 @@ fn query<T>(asked: Asked<T>) -> Result<T, Error> {
     asked.map(|Query(asked)| asked).map_err(|why| Error::invalid("", why.body_text()))
 }
 
-/// The request's body as JSON. It is read whatever it is: a connection whose request was not read cannot go on.
+/// The request's body as JSON.
 async fn read<T: DeserializeOwned>(doors: &Doors, headers: &HeaderMap, body: Body) -> Result<T, Error> {
-    let bytes = whole(doors, headers, body).await?;
+    let bytes = whole(doors, body).await?;
     if !is_json(headers) {
         return Err(Error::invalid("Content-Type", "must be application/json"));
     }
-    parse(&bytes)
+    body::parse(&bytes)
 }
 
 /// The same, where everything in it may be left out, and so the body.
@@ -147,21 +162,15 @@ async fn read_optional<T: DeserializeOwned + Default>(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<T, Error> {
-    let bytes = whole(doors, headers, body).await?;
+    let bytes = whole(doors, body).await?;
     match bytes.is_empty() {
         true => Ok(T::default()),
-        false if is_json(headers) => Ok(parse::<Option<T>>(&bytes)?.unwrap_or_default()),
+        false if is_json(headers) => Ok(body::parse::<Option<T>>(&bytes)?.unwrap_or_default()),
         false => Err(Error::invalid("Content-Type", "must be application/json")),
     }
 }
 
-async fn whole(doors: &Doors, headers: &HeaderMap, body: Body) -> Result<Bytes, Error> {
-    let bytes = body::read(headers, body, doors.service.limits().body).await;
+async fn whole(doors: &Doors, body: Body) -> Result<Bytes, Error> {
+    let bytes = body::read(body, doors.service.limits().body).await;
     bytes.map_err(|fault| Error::invalid("body", fault.message()))
-}
-
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
-    let mut json = serde_json::Deserializer::from_slice(bytes);
-    serde_path_to_error::deserialize(&mut json)
-        .map_err(|why| Error::invalid(&why.path().to_string(), why.inner().to_string()))
 }

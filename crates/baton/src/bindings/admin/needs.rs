@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use baton_core::limits::PAGE_SIZE_MAX;
+use baton_core::limits::WEBHOOK_ATTEMPTS;
 use baton_core::time::Timestamp;
-use http::request::Parts;
+use baton_store::PushConfig;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::Doors;
-use super::{answer, deliveries, friends, tasks};
+use super::{Operator, answer, deliveries, friends, tasks};
 use crate::service::friends::ListFriends;
 use crate::service::{Error, Service};
 
@@ -85,15 +85,10 @@ pub async fn load(service: &Service) -> Result<Needs, Error> {
         items.push(Item { since: snapshot.task.status.at, need: Need::Failure { task } });
     }
     for config in &needs.webhooks {
-        let task = config.task.to_string();
-        // It may be gone by now.
-        let Ok(detail) = deliveries::load(service, (&task, &config.id), (Some(1), None)).await else {
-            continue;
-        };
-        let since = detail.attempts.first().map_or(config.created_at, |attempt| attempt.at);
-        items.push(Item { since, need: Need::Webhook { detail: Box::new(detail) } });
+        items.push(webhook(service, config).await?);
     }
-    for request in friends::page(service, pending(ITEMS)).await?.requests {
+    let pending = ListFriends { state: Some("pending".to_owned()), size: Some(ITEMS), page_token: None };
+    for request in friends::page(service, pending).await?.requests {
         items.push(Item {
             since: request.created_at,
             need: Need::FriendRequest { request: Box::new(request) },
@@ -103,25 +98,29 @@ pub async fn load(service: &Service) -> Result<Needs, Error> {
     Ok(Needs { items, counts })
 }
 
+/// A webhook, its newest try, and since when none was taken, as far as tries are looked at.
+async fn webhook(service: &Service, config: &PushConfig) -> Result<Item, Error> {
+    // After so many in vain nothing more is tried.
+    let most = WEBHOOK_ATTEMPTS as usize;
+    let tries = service.store.delivery_attempts(config.task, &config.id, None, most).await?;
+    let first = tries.iter().take_while(|attempt| attempt.error.is_some()).last();
+    let since = first.map_or(config.created_at, |attempt| attempt.at);
+    let attempts = tries.into_iter().take(1).map(deliveries::Attempt::from).collect();
+    let detail = deliveries::Detail { delivery: deliveries::Shown::of(config), attempts };
+    Ok(Item { since, need: Need::Webhook { detail: Box::new(detail) } })
+}
+
 /// How much there is, without what it is.
 pub async fn count(service: &Service) -> Result<Counts, Error> {
     counts(service, service.store.needs(0).await?.counts).await
 }
 
-fn pending(most: usize) -> ListFriends {
-    ListFriends { state: Some("pending".to_owned()), size: Some(most), page_token: None }
-}
-
 async fn counts(service: &Service, counts: baton_store::NeedsCounts) -> Result<Counts, Error> {
-    // As many may wait as two pages hold.
-    let (first, more) = service.list_friends(pending(PAGE_SIZE_MAX)).await?;
-    let next = ListFriends { page_token: Some(more.clone()), ..pending(PAGE_SIZE_MAX) };
-    let rest = if more.is_empty() { Vec::new() } else { service.list_friends(next).await?.0 };
     Ok(Counts {
         questions: counts.waiting,
         failures: counts.failed,
         webhooks: counts.webhooks,
-        friends: first.len() + rest.len(),
+        friends: service.store.count_pending(service.now()).await?,
     })
 }
 
@@ -131,12 +130,8 @@ async fn counts(service: &Service, counts: baton_store::NeedsCounts) -> Result<C
     path = "/api/v1/needs",
     responses((status = 200, description = "The longest waiting first", body = Needs))
 )]
-pub async fn show(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    let shown = async {
-        doors.gate.operator(&request)?;
-        load(&doors.service).await
-    };
-    answer(shown.await, None)
+pub async fn show(State(doors): State<Arc<Doors>>, _: Operator) -> Response {
+    answer(load(&doors.service).await, None)
 }
 
 /// Takes a failed task off the list.
@@ -146,9 +141,12 @@ pub async fn show(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     params(("id" = String, Path, description = "Of the task")),
     responses((status = 200, description = "The task", body = super::tasks::Shown))
 )]
-pub async fn attend(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
+pub async fn attend(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    Path(id): Path<String>,
+) -> Response {
     let attended = async {
-        let by = doors.gate.operator(&request)?;
         doors.service.attend(&id, &by).await?;
         tasks::load(&doors.service, &id).await
     };

@@ -5,18 +5,16 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use baton_core::friend::peer;
 use baton_core::ident::AgentName;
 use baton_core::json::Json;
 use baton_core::time::Timestamp;
 use baton_store::{Asked, Granted, Peer};
-use http::Request;
-use http::request::Parts;
+use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::Doors;
-use super::{answer, read};
+use super::{Operator, answer, read};
 use crate::service::peers::WantedPeer;
 
 #[derive(Deserialize, ToSchema)]
@@ -38,7 +36,7 @@ struct Ask {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schema(as = PeerDecision)]
+#[schema(as = PeerMessage)]
 struct Say {
     agent: Option<String>,
     text: String,
@@ -104,20 +102,12 @@ impl From<Peer> for Shown {
     fn from(peer: Peer) -> Self {
         let Asked { url: _, code, as_card, agents, verbs, why } = peer.asked;
         let next_look_at = peer.state.due_at();
-        let state = match peer.state {
-            peer::State::Asked(_) => "asked",
-            peer::State::Picked(_) => "picked",
-            peer::State::Friend => "friend",
-            peer::State::Denied => "denied",
-            peer::State::Expired => "expired",
-            peer::State::Ended => "ended",
-        };
         Self {
             id: peer.id,
             name: peer.name,
             origin: peer.origin,
             card_url: peer.card_url,
-            state,
+            state: peer.state.as_str(),
             code,
             as_card,
             agents,
@@ -139,9 +129,8 @@ impl From<Peer> for Shown {
     path = "/api/v1/peers",
     responses((status = 200, description = "All of them", body = Peers))
 )]
-pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
+pub async fn list(State(doors): State<Arc<Doors>>, _: Operator) -> Response {
     let listed = async {
-        doors.gate.operator(&request)?;
         let peers = doors.service.store.list_peers().await?;
         Ok(Peers { peers: peers.into_iter().map(Shown::from).collect() })
     };
@@ -155,11 +144,14 @@ pub async fn list(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
     request_body = Ask,
     responses((status = 200, description = "The peer and the code to compare", body = Shown))
 )]
-pub async fn ask(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
+pub async fn ask(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
     let asked = async {
-        let (parts, body) = request.into_parts();
-        let by = doors.gate.operator(&parts)?;
-        let Ask { url, agents, verbs, why, as_agent, id_token } = read(&doors, &parts.headers, body).await?;
+        let Ask { url, agents, verbs, why, as_agent, id_token } = read(&doors, &headers, body).await?;
         let wanted = WantedPeer { url, agents, verbs, why, as_agent, id_token };
         doors.service.ask_peer(wanted, &by).await.map(Shown::from)
     };
@@ -173,12 +165,8 @@ pub async fn ask(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Res
     params(("id" = String, Path, description = "Of the peer")),
     responses((status = 200, description = "The peer", body = Shown))
 )]
-pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let shown = async {
-        doors.gate.operator(&request)?;
-        doors.service.load_peer(&id).await.map(Shown::from)
-    };
-    answer(shown.await, None)
+pub async fn show(State(doors): State<Arc<Doors>>, _: Operator, Path(id): Path<String>) -> Response {
+    answer(doors.service.load_peer(&id).await.map(Shown::from), None)
 }
 
 /// Looks at the other side now.
@@ -188,12 +176,12 @@ pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
     params(("id" = String, Path, description = "Of the peer")),
     responses((status = 200, description = "The peer", body = Shown))
 )]
-pub async fn check(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let checked = async {
-        let by = doors.gate.operator(&request)?;
-        doors.service.check_peer(&id, &by).await.map(Shown::from)
-    };
-    answer(checked.await, None)
+pub async fn check(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    Path(id): Path<String>,
+) -> Response {
+    answer(doors.service.check_peer(&id, &by).await.map(Shown::from), None)
 }
 
 /// Sends one message with the peer's credential.
@@ -206,13 +194,13 @@ pub async fn check(State(doors): State<Arc<Doors>>, Path(id): Path<String>, requ
 )]
 pub async fn say(
     State(doors): State<Arc<Doors>>,
+    _: Operator,
     Path(id): Path<String>,
-    request: Request<Body>,
+    headers: HeaderMap,
+    body: Body,
 ) -> Response {
     let said = async {
-        let (parts, body) = request.into_parts();
-        doors.gate.operator(&parts)?;
-        let Say { agent, text } = read(&doors, &parts.headers, body).await?;
+        let Say { agent, text } = read(&doors, &headers, body).await?;
         Ok(Said { answer: doors.service.say_to_peer(&id, agent.as_deref(), &text).await? })
     };
     answer(said.await, None)
@@ -225,11 +213,11 @@ pub async fn say(
     params(("id" = String, Path, description = "Of the peer")),
     responses((status = 200, description = "Which one", body = Forgotten))
 )]
-pub async fn forget(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let forgotten = async {
-        let by = doors.gate.operator(&request)?;
-        doors.service.forget_peer(&id, &by).await?;
-        Ok(Forgotten { id: id.clone() })
-    };
-    answer(forgotten.await, None)
+pub async fn forget(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    Path(id): Path<String>,
+) -> Response {
+    let forgotten = doors.service.forget_peer(&id, &by).await;
+    answer(forgotten.map(|()| Forgotten { id }), None)
 }

@@ -81,7 +81,7 @@ pub async fn call(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Re
             Fault::new(Kind::ContentTypeNotSupported).with_message("Content-Type must be application/json");
         return fault::rpc(&fault, &Id::NULL);
     }
-    let bytes = match body::read(&parts.headers, body, doors.service.limits().body).await {
+    let bytes = match body::read(body, doors.service.limits().body).await {
         Ok(bytes) => bytes,
         Err(fault) => return fault::rpc(&fault, &Id::NULL),
     };

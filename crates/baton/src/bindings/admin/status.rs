@@ -9,14 +9,13 @@ use axum::response::Response;
 use baton_core::ident::AgentName;
 use baton_core::model::TaskState;
 use http::header::CONTENT_TYPE;
-use http::request::Parts;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::media::Media;
 use super::super::{Doors, a2a, fault};
-use super::answer;
 use super::control::Controls;
+use super::{Operator, answer};
 use crate::service::agents::Entry;
 use crate::service::pace::Ended;
 use crate::service::{Error, Service};
@@ -74,13 +73,8 @@ pub struct Agent {
     path = "/api/v1/status",
     responses((status = 200, description = "How it is", body = Status))
 )]
-pub async fn show(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    answer(status(&doors, &request).await, None)
-}
-
-async fn status(doors: &Doors, request: &Parts) -> Result<Status, Error> {
-    doors.gate.operator(request)?;
-    load(&doors.service).await
+pub async fn show(State(doors): State<Arc<Doors>>, _: Operator) -> Response {
+    answer(load(&doors.service).await, None)
 }
 
 /// How the node is.
@@ -107,12 +101,8 @@ pub async fn load(service: &Service) -> Result<Status, Error> {
     path = "/api/v1/agents",
     responses((status = 200, description = "All of them", body = Agents))
 )]
-pub async fn agents(State(doors): State<Arc<Doors>>, request: Parts) -> Response {
-    let agents = async {
-        doors.gate.operator(&request)?;
-        Ok(Agents { agents: agents_of(&doors.service).await? })
-    };
-    answer(agents.await, None)
+pub async fn agents(State(doors): State<Arc<Doors>>, _: Operator) -> Response {
+    answer(agents_of(&doors.service).await.map(|agents| Agents { agents }), None)
 }
 
 /// Every agent, by name.
@@ -154,8 +144,8 @@ fn by_state(counts: impl Iterator<Item = (TaskState, u64)>) -> BTreeMap<&'static
     params(("name" = String, Path, description = "Of the agent")),
     responses((status = 200, description = "Its manifest", body = Object))
 )]
-pub async fn agent(State(doors): State<Arc<Doors>>, Path(name): Path<String>, request: Parts) -> Response {
-    let shown = find(&doors, &name, &request).map(|agent| doors.service.manifest(&agent.settings));
+pub async fn agent(State(doors): State<Arc<Doors>>, _: Operator, Path(name): Path<String>) -> Response {
+    let shown = find(&doors, &name).map(|agent| doors.service.manifest(&agent.settings));
     answer(shown, None)
 }
 
@@ -166,8 +156,8 @@ pub async fn agent(State(doors): State<Arc<Doors>>, Path(name): Path<String>, re
     params(("name" = String, Path, description = "Of the agent")),
     responses((status = 200, description = "The card, with the members of A2A 1.0 and 0.3", body = Object))
 )]
-pub async fn card(State(doors): State<Arc<Doors>>, Path(name): Path<String>, request: Parts) -> Response {
-    match find(&doors, &name, &request) {
+pub async fn card(State(doors): State<Arc<Doors>>, _: Operator, Path(name): Path<String>) -> Response {
+    match find(&doors, &name) {
         Ok(agent) => {
             let mut response = Response::new(Body::from(a2a::public_card(&doors.service, &agent.settings)));
             response.headers_mut().insert(CONTENT_TYPE, Media::Json.header());
@@ -177,8 +167,7 @@ pub async fn card(State(doors): State<Arc<Doors>>, Path(name): Path<String>, req
     }
 }
 
-fn find(doors: &Doors, name: &str, request: &Parts) -> Result<Arc<Entry>, Error> {
-    doors.gate.operator(request)?;
+fn find(doors: &Doors, name: &str) -> Result<Arc<Entry>, Error> {
     let name = AgentName::parse(name).map_err(|_| Error::AgentNotFound)?;
     doors.service.agents.find(&name).ok_or(Error::AgentNotFound)
 }

@@ -12,14 +12,13 @@ use baton_core::task::{Snapshot, State as TaskLife};
 use baton_core::time::Timestamp;
 use baton_store::By;
 use baton_wire::sse::Wrap;
-use http::Request;
-use http::request::Parts;
+use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::media::Media;
 use super::super::{Doors, fault, sse};
-use super::{Asked, answer, query, read};
+use super::{Asked, Operator, answer, query, read};
 use crate::service::list::ListAll;
 use crate::service::{Error, Service};
 
@@ -144,9 +143,8 @@ pub async fn load(service: &Service, id: &str) -> Result<Shown, Error> {
     params(Filter),
     responses((status = 200, description = "A page", body = Page))
 )]
-pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, request: Parts) -> Response {
+pub async fn list(State(doors): State<Arc<Doors>>, _: Operator, filter: Asked<Filter>) -> Response {
     let listed = async {
-        doors.gate.operator(&request)?;
         let filter = query(filter)?;
         let wanted = ListAll {
             agent: filter.agent,
@@ -166,12 +164,8 @@ pub async fn list(State(doors): State<Arc<Doors>>, filter: Asked<Filter>, reques
     params(("id" = String, Path, description = "Of the task")),
     responses((status = 200, description = "The task", body = Shown))
 )]
-pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let shown = async {
-        doors.gate.operator(&request)?;
-        load(&doors.service, &id).await
-    };
-    answer(shown.await, Some(&id))
+pub async fn show(State(doors): State<Arc<Doors>>, _: Operator, Path(id): Path<String>) -> Response {
+    answer(load(&doors.service, &id).await, Some(&id))
 }
 
 /// Cancels a task, and waits up to ten seconds for its end.
@@ -181,12 +175,12 @@ pub async fn show(State(doors): State<Arc<Doors>>, Path(id): Path<String>, reque
     params(("id" = String, Path, description = "Of the task")),
     responses((status = 200, description = "The task as it stands then", body = Shown))
 )]
-pub async fn cancel(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let cancelled = async {
-        let by = doors.gate.operator(&request)?;
-        Ok(Shown::of(&*doors.service.cancel_as_operator(&by, &id).await?, None, true))
-    };
-    answer(cancelled.await, Some(&id))
+pub async fn cancel(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    Path(id): Path<String>,
+) -> Response {
+    whole(doors.service.cancel_as_operator(&by, &id).await, &id)
 }
 
 /// The operator's answer to a task's question, as its owner would give it.
@@ -199,16 +193,16 @@ pub async fn cancel(State(doors): State<Arc<Doors>>, Path(id): Path<String>, req
 )]
 pub async fn message(
     State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
     Path(id): Path<String>,
-    request: Request<Body>,
+    headers: HeaderMap,
+    body: Body,
 ) -> Response {
     let said = async {
-        let (parts, body) = request.into_parts();
-        let by = doors.gate.operator(&parts)?;
-        let Said { message } = read(&doors, &parts.headers, body).await?;
-        Ok(Shown::of(&*doors.service.say(&id, message, &by).await?, None, true))
+        let Said { message } = read(&doors, &headers, body).await?;
+        doors.service.say(&id, message, &by).await
     };
-    answer(said.await, Some(&id))
+    whole(said.await, &id)
 }
 
 /// A new task with the same message, where the old one is over.
@@ -218,12 +212,17 @@ pub async fn message(
     params(("id" = String, Path, description = "Of the task")),
     responses((status = 200, description = "The new task", body = Shown))
 )]
-pub async fn retry(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
-    let retried = async {
-        let by = doors.gate.operator(&request)?;
-        Ok(Shown::of(&*doors.service.retry(&id, &by).await?, None, true))
-    };
-    answer(retried.await, Some(&id))
+pub async fn retry(
+    State(doors): State<Arc<Doors>>,
+    Operator(by): Operator,
+    Path(id): Path<String>,
+) -> Response {
+    whole(doors.service.retry(&id, &by).await, &id)
+}
+
+/// A task with all of its content, or why the one of this id was not acted on.
+fn whole(task: Result<Arc<Snapshot>, Error>, id: &str) -> Response {
+    answer(task.map(|task| Shown::of(&task, None, true)), Some(id))
 }
 
 /// Follows a task: server-sent events, each a StreamResponse of A2A 1.0.
@@ -233,10 +232,14 @@ pub async fn retry(State(doors): State<Arc<Doors>>, Path(id): Path<String>, requ
     params(("id" = String, Path, description = "Of the task"), ("last-event-id" = Option<u64>, Header, description = "The number of the event that was seen last")),
     responses((status = 200, description = "The events", body = String, content_type = "text/event-stream"))
 )]
-pub async fn events(State(doors): State<Arc<Doors>>, Path(id): Path<String>, request: Parts) -> Response {
+pub async fn events(
+    State(doors): State<Arc<Doors>>,
+    _: Operator,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response {
     let follow = async {
-        doors.gate.operator(&request)?;
-        let last = request.headers.get("last-event-id").and_then(|last| last.to_str().ok());
+        let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
         let last = last.map(|last| last.parse().map_err(|_| Error::invalid("Last-Event-ID", "is a number")));
         doors.service.subscribe_by(By::Node, &id, last.transpose()?).await
     };

@@ -63,12 +63,12 @@ pub async fn attend(State(doors): State<Arc<Doors>>, Path(id): Path<String>, for
     back(&doors, &form, attended.await, &id)
 }
 
-/// This failure and all before it.
-pub async fn attend_all(State(doors): State<Arc<Doors>>, Path(id): Path<String>, form: Form) -> Response {
-    let attended = doors.service.attend_up_to(&id, &form.visitor.by).await;
+/// All failures that were on the page: one that came since is seen first.
+pub async fn attend_all(State(doors): State<Arc<Doors>>, form: Form) -> Response {
+    let attended = doors.service.attend_all(form.fields.all("task"), &form.visitor.by).await;
     let said = attended
         .map(|number| html! { (words::count(number as u64, "failure", "failures")) " left as they are." });
-    back(&doors, &form, said, &id)
+    layout::done(&doors, &form.visitor, said, &form.back("/console"))
 }
 
 pub async fn replay(

@@ -34,10 +34,12 @@ const NODE: [Control; 7] = [
     ("drain", || Act::Drain, "The node is draining: it takes nothing more, lets what runs finish, and ends."),
 ];
 
+const NO_CONTROL: Error = Error::Unsupported("there is no such control");
+
 pub async fn node(State(doors): State<Arc<Doors>>, Path(what): Path<String>, form: Form) -> Response {
     let known = NODE.iter().find(|(name, _, _)| *name == what);
     let done = async {
-        let (_, act, said) = known.ok_or(Error::Unsupported("there is no such control"))?;
+        let (_, act, said) = known.ok_or(NO_CONTROL)?;
         perform(&doors.service, act(), &form.visitor.by).await?;
         Ok(html! { (said) })
     };
@@ -55,7 +57,8 @@ pub async fn agent(
             "pause" => {
                 (Act::Hold(Hold::PauseAgent(agent)), "begins nothing new. Messages to it are taken and wait.")
             }
-            _ => (Act::Release(Hold::PauseAgent(agent)), "works again."),
+            "resume" => (Act::Release(Hold::PauseAgent(agent)), "works again."),
+            _ => return Err(NO_CONTROL),
         };
         perform(&doors.service, act, &form.visitor.by).await?;
         Ok(html! { b { (name) } " " (said) })
@@ -72,7 +75,8 @@ pub async fn grant(
         let hold = Hold::FreezeGrant(id.as_str().into());
         let (act, said) = match &*what {
             "freeze" => (Act::Hold(hold), "No message is taken by this grant; reading and canceling go on."),
-            _ => (Act::Release(hold), "Messages are taken by this grant again."),
+            "unfreeze" => (Act::Release(hold), "Messages are taken by this grant again."),
+            _ => return Err(NO_CONTROL),
         };
         perform(&doors.service, act, &form.visitor.by).await?;
         Ok(html! { (said) })

@@ -11,7 +11,7 @@ use url::form_urlencoded;
 
 use super::super::{Doors, body};
 use super::guard::{Visitor, is_ours};
-use super::{layout, login};
+use super::layout;
 
 /// Bytes of a form: an answer that a person writes.
 const FORM_BYTES: usize = 256 * 1024;
@@ -71,10 +71,8 @@ impl FromRequest<Arc<Doors>> for Form {
                 "Nothing was done. Open the console in this browser and try again there.",
             ));
         }
-        // Whoever signs in then finds a page, not what only a form is sent to.
-        let visitor = Visitor::from_request_parts(&mut parts, doors).await;
-        let visitor = visitor.map_err(|_| login::ask_for("/console"))?;
-        let bytes = body::read(&parts.headers, content, FORM_BYTES).await.map_err(|fault| {
+        let visitor = Visitor::from_request_parts(&mut parts, doors).await?;
+        let bytes = body::read(content, FORM_BYTES).await.map_err(|fault| {
             layout::refuse(StatusCode::PAYLOAD_TOO_LARGE, "That is too much for one form", &fault.message())
         })?;
         let fields = Fields::parse(&bytes);

@@ -11,7 +11,7 @@ use http::header::{
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use url::Url;
 
 use super::super::Doors;
@@ -58,7 +58,7 @@ pub struct Visitor {
     pub session: Session,
     /// Who that is, for the audit log.
     pub by: Actor,
-    /// The path and the query that were asked for.
+    /// The path and the query of the page that was asked for; the first page's where a form was sent.
     pub at: String,
     /// The page is fetched by the script, to be compared with what is shown.
     pub refreshes: bool,
@@ -72,7 +72,9 @@ impl FromRequestParts<Arc<Doors>> for Visitor {
         let by_person = !refreshes && parts.uri.path() != "/console/live";
         let found = secrets(&parts.headers, &parts.uri)
             .find_map(|secret| doors.sessions.find(&secret, by_person, doors.service.now()));
-        let at = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+        let page = matches!(parts.method, Method::GET | Method::HEAD);
+        let at =
+            parts.uri.path_and_query().filter(|_| page).map_or("/console".to_owned(), ToString::to_string);
         let Some(session) = found else { return Err(login::ask_for(&at)) };
         let by = Actor::new("operator", doors.gate.origin_of(parts).to_string());
         Ok(Self { session, by, at, refreshes })

@@ -104,12 +104,11 @@ fn leave_all(visitor: &Visitor, items: &[Item]) -> Markup {
         | Need::Webhook { .. } => None,
     });
     let failed: Vec<_> = failed.collect();
-    // Identifiers grow with time.
-    let newest = failed.iter().max().copied().unwrap_or_default();
     html! {
         @if failed.len() > 1 {
-            form.acts method="post" action={ "/console/tasks/" (newest) "/attend-all" } {
+            form.acts method="post" action="/console/attend-all" {
                 (hidden(visitor))
+                @for id in &failed { input type="hidden" name="task" value=(id); }
                 button { "Leave all " (failed.len()) " failures as they are" }
             }
         }

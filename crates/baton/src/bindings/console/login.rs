@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use baton_store::Actor;
 use baton_wire::query::percent_encode;
-use http::{Request, StatusCode};
+use http::{HeaderMap, Request, StatusCode, Uri};
 use maud::{Markup, html};
 
 use super::super::{Doors, body, fault};
@@ -59,19 +59,20 @@ fn page(to: &str, wrong: Option<&str>) -> Markup {
 
 pub async fn enter(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
     let (parts, content) = request.into_parts();
-    let refuse = |status, wrong: &str| {
-        let mut response = layout::answer(&page("", Some(wrong)));
+    let refuse = |status, to: &str, wrong: &str| {
+        let mut response = layout::answer(&page(to, Some(wrong)));
         *response.status_mut() = status;
         response
     };
     if !is_ours(&parts.headers, &parts.uri, &doors.service.site.base) {
         return refuse(
             StatusCode::FORBIDDEN,
+            "",
             "This was not sent from the console's own page. Paste the code here.",
         );
     }
-    let Ok(bytes) = body::read(&parts.headers, content, FORM_BYTES).await else {
-        return refuse(StatusCode::PAYLOAD_TOO_LARGE, "That is no code.");
+    let Ok(bytes) = body::read(content, FORM_BYTES).await else {
+        return refuse(StatusCode::PAYLOAD_TOO_LARGE, "", "That is no code.");
     };
     let fields = Fields::parse(&bytes);
     let (now, origin) = (doors.service.now(), doors.gate.origin_of(&parts).to_string());
@@ -81,7 +82,7 @@ pub async fn enter(State(doors): State<Arc<Doors>>, request: Request<Body>) -> R
             Error::RateLimited(wait) => format!("Too many tries. Wait {} and take a new code.", words::span(*wait)),
             _ => "This code is not known any more: it was used, or it is older than 5 minutes. Run `baton login` again.".to_owned(),
         };
-        return refuse(fault::of(why, None).http_status(), &wrong);
+        return refuse(fault::of(why, None).http_status(), fields.text("to"), &wrong);
     };
     let by = Actor::new("operator", origin);
     doors.service.tell_audit(&by, ("console.sign-in", "console")).await;
@@ -92,20 +93,8 @@ pub async fn enter(State(doors): State<Arc<Doors>>, request: Request<Body>) -> R
     ([cookie], Redirect::to(to)).into_response()
 }
 
-pub async fn leave(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
-    let (parts, content) = request.into_parts();
-    let headers = (parts.headers.clone(), parts.uri.clone());
-    let form = match <Form as axum::extract::FromRequest<_>>::from_request(
-        Request::from_parts(parts, content),
-        &doors,
-    )
-    .await
-    {
-        Ok(form) => form,
-        Err(refused) => return refused,
-    };
+pub async fn leave(State(doors): State<Arc<Doors>>, headers: HeaderMap, uri: Uri, form: Form) -> Response {
     doors.sessions.end(&form.visitor.session);
     doors.service.tell_audit(&form.visitor.by, ("console.sign-out", "console")).await;
-    let cookie = set_cookie(&headers.0, &headers.1, "");
-    ([cookie], Redirect::to("/console/login")).into_response()
+    ([set_cookie(&headers, &uri, "")], Redirect::to("/console/login")).into_response()
 }

@@ -16,7 +16,7 @@ use super::form::{Fields, Form};
 use super::guard::Visitor;
 use super::layout::{Here, Page, button, hidden};
 use super::{grants, layout, text, words};
-use crate::service::friends::{ListFriends, Narrowed};
+use crate::service::friends::{ListFriends, Narrowed, label_of};
 use crate::service::{Error, Service};
 
 /// The filters, as a person calls them and as the service does.
@@ -246,7 +246,7 @@ fn decide(
             (said)
             p.quiet { "Ask the other side for the code that it sees, over a way that you trust, and compare: " code.mono { b { (request.code) } } }
             label.field { span { "What you call it" }
-                input type="text" name="label" value=(if sent { fields.text("label").to_owned() } else { text::short(&crate::plain::harmless(&name(request)), 60) }) maxlength="200" autocomplete="off";
+                input type="text" name="label" value=(fields.text("label")) placeholder=(label_of(&request.card_url)) maxlength="200" autocomplete="off";
             }
             fieldset { legend { "To which agents" }
                 div.checks { @for known in &all { @let name = known.name().as_str(); label { input type="checkbox" name="agent" value=(name) checked[agent(name)]; (name) } } }

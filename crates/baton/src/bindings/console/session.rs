@@ -10,9 +10,9 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use baton_core::time::Timestamp;
-use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
+use crate::access::Token;
 use crate::clock::random_bytes;
 
 /// How long a code opens the console.
@@ -39,7 +39,7 @@ impl Secret {
     }
 
     fn digest(text: &str) -> Digest32 {
-        Sha256::digest(text.as_bytes()).into()
+        Token::digest_of(text.as_bytes())
     }
 
     /// The secret itself, to be shown once.
@@ -55,7 +55,7 @@ impl fmt::Debug for Secret {
 }
 
 /// Somebody who is signed in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Session {
     id: Digest32,
     /// What every form of this session carries.
@@ -66,6 +66,12 @@ pub struct Session {
     used_at: Timestamp,
     /// Cancelled when the session is over.
     pub over: CancellationToken,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("origin", &self.origin).finish_non_exhaustive()
+    }
 }
 
 impl Session {

@@ -23,7 +23,7 @@ pub async fn show(State(doors): State<Arc<Doors>>, visitor: Visitor) -> Response
 async fn load(service: &Service, visitor: &Visitor) -> Result<Page, Error> {
     let (status, all) = (status::load(service).await?, settings::load(service));
     let body = html! {
-        div.bar { h1 { "Settings" } span.faint { "what is in force; changed in the file, and read again on SIGHUP" } }
+        div.bar { h1 { "Settings" } span.faint { "what is in force. SIGHUP reads the file again: agents and limits change at once, the rest at the next start" } }
         div.cols {
             div { (control::panel(visitor, &Controls::of(service))) @for section in all.sections.iter() { (shown(section)) } }
             aside {

@@ -23,9 +23,8 @@ use crate::service::{Error, Service};
 /// Tasks on a page.
 const SIZE: usize = 50;
 
-/// Tasks that are looked through for words, the newest; and how many of them are read at a time.
+/// Tasks that are looked through for words, the newest.
 const SEARCHED: usize = 1_000;
-const BATCH: usize = 100;
 
 /// The filters by state, in a person's order.
 const STATES: [(&str, TaskState); 8] = [
@@ -149,11 +148,12 @@ async fn search(service: &Service, asked: &Asked, names: &Names) -> Result<Found
     let matches = |task: &tasks::Shown| {
         let label = names.of(&task.owner.grant);
         let context = task.task.context_id.as_deref().unwrap_or_default();
-        [&*task.title, &*label, &*task.owner.subject, context, task.agent.as_str(), &*task.task.id]
+        let (owner, agent) = (&task.owner, task.agent.as_str());
+        [&*task.title, &*label, &*owner.grant, &*owner.subject, context, agent, &*task.task.id]
             .iter()
             .any(|text| text.to_lowercase().contains(&wanted))
     };
-    let (mut found, mut looked, mut list) = (Vec::new(), 0, asked.list(BATCH));
+    let (mut found, mut looked, mut list) = (Vec::new(), 0, asked.list(SIZE));
     while looked < SEARCHED && found.len() < SIZE {
         let page = tasks::page(service, list.clone()).await?;
         looked += page.tasks.len();
@@ -164,7 +164,6 @@ async fn search(service: &Service, asked: &Asked, names: &Names) -> Result<Found
         }
     }
     let more = list.page_token.filter(|_| found.len() >= SIZE || looked >= SEARCHED).unwrap_or_default();
-    found.truncate(SIZE);
     let among = words::count(looked as u64, "task", "tasks");
     Ok(Found { said: format!("{} among the newest {among}", found.len()), tasks: found, next: more })
 }

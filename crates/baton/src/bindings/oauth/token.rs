@@ -90,9 +90,6 @@ pub async fn exchange(State(doors): State<Arc<Doors>>, request: Request<Body>) -
     if doors.service.site.ways.client_credentials.is_none() {
         return fault::rest(&Fault::new(Kind::UnknownPath), Media::Json);
     }
-    if let Err(why) = doors.gate.admit_client(&parts) {
-        return failed(why);
-    }
     match run(&doors, &parts, body).await {
         Ok(issued) => granted(&issued),
         Err(Stop::Refused(refusal)) => refused(refusal),
@@ -125,7 +122,7 @@ async fn run(doors: &Doors, parts: &Parts, body: Body) -> Result<Issued, Stop> {
         .into());
     }
     let unreadable = bad("invalid_request", "The body broke off, or is larger than any request is");
-    let body = body::read(&parts.headers, body, BODY).await.map_err(|_| unreadable)?;
+    let body = body::read(body, BODY).await.map_err(|_| unreadable)?;
     let form = Form::read(&body)?;
     match form.grant_type.as_deref() {
         Some("client_credentials") => {}
@@ -138,15 +135,17 @@ async fn run(doors: &Doors, parts: &Parts, body: Body) -> Result<Issued, Stop> {
     }
     let Some(client) = client(&parts.headers, &form)? else { return Err(unknown(doors, parts)) };
     let service = &doors.service;
-    let asked = Asked { client: &client.id, secret: &client.secret, scope: form.scope.as_deref() };
+    let asked = Asked { client: &client.id, secret: &client.secret };
     let known = match service.load_client(asked).await {
         Ok(known) => known,
         Err(Refused::Client) => return Err(unknown(doors, parts)),
         Err(why) => return Err(said(why)),
     };
+    // Whoever is no client uses up nothing here of the clients that share its address.
+    doors.gate.admit_client(parts).map_err(Stop::Failed)?;
     doors.gate.count(&known.grant).map_err(Stop::Failed)?;
     let lifetime = service.site.ways.client_credentials.unwrap_or_default();
-    match service.issue(&known, asked.scope, lifetime).await {
+    match service.issue(&known, form.scope.as_deref(), lifetime).await {
         Ok(issued) => Ok(issued),
         Err(Refused::Client) => Err(unknown(doors, parts)),
         Err(why) => Err(said(why)),

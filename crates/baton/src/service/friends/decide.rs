@@ -44,7 +44,7 @@ impl Service {
                 "is not the code of this request: whoever showed it to you did not send this one",
             ));
         }
-        let label = label.unwrap_or_else(|| label_of(&request));
+        let label = label.unwrap_or_else(|| label_of(&request.wish.card_url));
         let asked = &request.wish;
         let agents = agents.unwrap_or_else(|| asked.agents.iter().map(ToString::to_string).collect());
         let verbs = verbs.map_or_else(|| unasked_for_work(&asked.verbs), Ok)?;
@@ -119,9 +119,10 @@ fn wider(field: &str, what: &str) -> Error {
 /// Bytes of a card's host in a label.
 const HOST: usize = 150;
 
-/// The grant is named after where its friend's card is, as the network spells it.
-fn label_of(request: &FriendRequest) -> String {
-    let origin = Target::parse(&request.wish.card_url).map(|target| target.origin()).unwrap_or_default();
+/// What a grant is called where the operator says nothing: where its friend's card is, as the network spells it. Never the
+/// friend's own word, since a label can be a caller's name.
+pub fn label_of(card_url: &str) -> String {
+    let origin = Target::parse(card_url).map(|target| target.origin()).unwrap_or_default();
     let host = origin.split("://").nth(1).unwrap_or("unknown");
     format!("friend {}", &host[..host.floor_char_boundary(HOST)])
 }

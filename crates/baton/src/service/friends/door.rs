@@ -142,7 +142,7 @@ pub(super) fn place(id: &str) -> Vec<u8> {
     [&b"friend-request"[..], id.as_bytes()].concat()
 }
 
-fn read_agents(agents: &[String]) -> Result<Vec<AgentName>, Error> {
+pub(in crate::service) fn read_agents(agents: &[String]) -> Result<Vec<AgentName>, Error> {
     if agents.is_empty() || agents.len() > FRIEND_AGENTS {
         return Err(Error::invalid("agents", format!("names 1 to {FRIEND_AGENTS} agents")));
     }
@@ -158,7 +158,7 @@ fn read_agents(agents: &[String]) -> Result<Vec<AgentName>, Error> {
     Ok(names)
 }
 
-fn read_verbs(verbs: &[String]) -> Result<Vec<Verb>, Error> {
+pub(in crate::service) fn read_verbs(verbs: &[String]) -> Result<Vec<Verb>, Error> {
     if verbs.is_empty() || verbs.len() > Verb::ALL.len() {
         return Err(Error::invalid("verbs", format!("names 1 to {} verbs", Verb::ALL.len())));
     }

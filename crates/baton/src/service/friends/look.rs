@@ -44,10 +44,7 @@ impl Service {
         let now = self.now();
         let (found, card) = match self.fetch_card(url).await {
             Ok(found) => {
-                let first = request.look.as_ref().and_then(|look| match &look.verdict.found {
-                    Found::Card(seen) => Some(&seen.first),
-                    Found::Nothing(_) => None,
-                });
+                let first = request.look.as_ref().and_then(Look::first);
                 let pin = self.store.find_pin(url).await?;
                 let seen = self.weigh(&found, (pin.as_ref(), first), now).await;
                 (seen.map_or_else(Found::Nothing, Found::Card), Some(found.raw))
@@ -154,7 +151,7 @@ impl Service {
         };
         Some(match self.issuers.vouch(&token, request.created_at).await {
             Ok((issuer, subject)) => Provenance::Proven { issuer, subject },
-            Err(Refused::Token | Refused::Nobody) => {
+            Err(Refused::Token) => {
                 let what = "no issuer that this node trusts ([[auth.issuers]]) made it for this node, or it was not good when it came";
                 Provenance::Unproven(what.to_owned())
             }

@@ -13,8 +13,9 @@ use baton_store::{FriendRequest, FriendsQuery, GrantRecord};
 
 use super::list::{page_size, wrong_token};
 use super::{Error, Service};
-pub use decide::{Approved, Narrowed};
+pub use decide::{Approved, Narrowed, label_of};
 pub use door::{PickedUp, WantedFriend};
+pub(super) use door::{read_agents, read_verbs};
 
 /// Which requests to list; everything optional.
 #[derive(Clone, Debug, Default)]

@@ -3,6 +3,7 @@
 use baton_core::model::AgentExtension;
 
 use super::*;
+use crate::access::Origin;
 use crate::config::settings;
 
 fn site(base: &str, dev: bool) -> Site {
@@ -55,7 +56,7 @@ fn ids(card: &AgentCard) -> Vec<&str> {
 fn skills_are_shown_by_who_looks() {
     let manifest = Manifest::of(&agent(), &site("http://h:1", false), true);
     assert_eq!(ids(&manifest.card(Viewer::Anybody)), ["all"]);
-    let local = Caller::local();
+    let local = Caller::local(Origin::Unix);
     assert_eq!(ids(&manifest.card(Viewer::Caller(&local))), ["all", "more", "ada"]);
     let mut hidden = agent();
     hidden.skills.remove(0);

@@ -11,8 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tracing::info;
 
 use super::super::agents::Entry;
-use super::super::friends::code;
-use super::super::grants::known_verb;
+use super::super::friends::{code, read_agents, read_verbs};
 use super::super::manifest::{FRIEND_REQUEST, FriendRequests};
 use super::super::{Error, Service};
 use super::{place, short};
@@ -45,13 +44,14 @@ impl Service {
     pub async fn ask_peer(&self, wanted: WantedPeer, by: &Actor) -> Result<Peer, Error> {
         let own = self.own_card(wanted.as_agent.as_deref())?;
         let named = Address::parse(&wanted.url).map_err(|why| Error::invalid("url", why.to_string()))?;
+        let agents = wanted.agents.first().map(|_| read_agents(&wanted.agents)).transpose()?;
+        let verbs = wanted.verbs.first().map_or(Ok(VERBS.to_vec()), |_| read_verbs(&wanted.verbs))?;
         let transport = Transport::guarded(self.dialer.clone(), Limits::default());
         let found = federation::find_card(&transport, &named).await?;
         let (endpoint, how) = where_to_ask(&found)?;
         let now = self.now();
         let (_, mark) = self.mark_of(&found, now).await.map_err(Error::PeerFailed)?;
-        let agents = if wanted.agents.is_empty() { vec![how.agent] } else { read_agents(&wanted.agents)? };
-        let verbs = read_verbs(&wanted.verbs)?;
+        let agents = agents.unwrap_or_else(|| vec![how.agent]);
         let origin = Address::at(found.at.place.clone()).to_string();
         self.check_unasked(&origin, &agents).await?;
         let why = wanted.why.unwrap_or_else(|| format!("{} asks", self.site.base));
@@ -151,23 +151,6 @@ fn where_to_ask(found: &Found) -> Result<(Address, FriendRequests), Error> {
         )));
     }
     Ok((at, how))
-}
-
-fn read_agents(agents: &[String]) -> Result<Vec<AgentName>, Error> {
-    let read = |(at, agent): (usize, &String)| {
-        AgentName::parse(agent).map_err(|why| Error::invalid(&format!("agents[{at}]"), why.to_string()))
-    };
-    agents.iter().enumerate().map(read).collect()
-}
-
-fn read_verbs(verbs: &[String]) -> Result<Vec<Verb>, Error> {
-    if verbs.is_empty() {
-        return Ok(VERBS.to_vec());
-    }
-    let read = |(at, verb): (usize, &String)| {
-        known_verb(verb).map_err(|what| Error::invalid(&format!("verbs[{at}]"), what))
-    };
-    verbs.iter().enumerate().map(read).collect()
 }
 
 /// Where the request is from now on, made of our own text and the id.

@@ -58,7 +58,16 @@ impl Service {
         if !is_at(&peer.origin, &at) {
             return Err(Error::PeerFailed(format!("{} is not at {}", agent.url, peer.origin)));
         }
-        Ok(Client::over(transport, &at).await?)
+        let client = Client::over(transport, &at).await?;
+        if client.withholds_token() {
+            // Without its credential a call says nothing, and its content is not for others.
+            return Err(Error::PeerFailed(format!(
+                "the card at {} sends calls to {}, which is another server: nothing was sent",
+                agent.url,
+                client.interface().address
+            )));
+        }
+        Ok(client)
     }
 
     /// Sends one message with a peer's credential, and answers what came back.

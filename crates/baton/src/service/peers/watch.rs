@@ -77,9 +77,7 @@ impl Service {
         let (transport, at) = self.with_secret(peer)?;
         let stands = match friend::look(&transport, &at).await {
             Ok(stands) => stands,
-            Err(why) if why.remote().is_some_and(|remote| remote.http_status == 404) => {
-                return Ok((Input::Ended, None));
-            }
+            Err(why) if why.says_nothing_is_there() => return Ok((Input::Ended, None)),
             Err(why) => return Err(why.into()),
         };
         match Standing::parse(&stands.state) {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use baton::config::settings::{CertificateRule, NamePattern, Settings};
+use baton::access::NamePattern;
+use baton::config::settings::{CertificateRule, Settings};
 use baton_store::Verb;
 use baton_wire::fault::Kind;
 use rustls::ClientConfig;

@@ -252,6 +252,11 @@ async fn whoever_asks_too_often_waits() {
         let body = json!({"label": "x", "agents": ["echo"], "verbs": ["send"], "limits": limits});
         let made = node.operator("POST", "/api/v1/grants", Some(&body)).await.json();
         let header = basic(made["id"].as_str().unwrap(), made["token"].as_str().unwrap());
+        // Whoever is no client uses up nothing of one.
+        for _ in 0..2 {
+            let form = "grant_type=client_credentials&client_id=a&client_secret=b";
+            assert_eq!(ask(&node, &[], form).await.status, 401);
+        }
         let mut said = Vec::new();
         for _ in 0..4 {
             let answer = ask(&node, &[("authorization", &header)], "grant_type=client_credentials").await;

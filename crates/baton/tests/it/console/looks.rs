@@ -43,14 +43,14 @@ async fn pages(theme: Theme, screen: Screen, name: &str) {
 #[tokio::test]
 async fn on_a_desk() {
     for theme in THEMES {
-        pages(theme, DESKTOP, &format!("desk-{}", theme.name())).await;
+        Box::pin(pages(theme, DESKTOP, &format!("desk-{}", theme.name()))).await;
     }
 }
 
 #[tokio::test]
 async fn on_a_phone() {
     for theme in THEMES {
-        pages(theme, PHONE, &format!("phone-{}", theme.name())).await;
+        Box::pin(pages(theme, PHONE, &format!("phone-{}", theme.name()))).await;
     }
 }
 

@@ -91,9 +91,17 @@ async fn a_failure_is_tried_again_or_left() {
         );
         node.attempt("script").await.fail("No").await;
     }
-    let all = person.act(&format!("/console/tasks/{}/attend-all", failed[3]), &[]).await;
+    let page = person.get("/console").await;
+    let shown: Vec<_> = page.text().matches("name=\"task\" value=\"").collect();
+    assert_eq!(shown.len(), 2, "{}", page.text());
+    // What fails from now on was not on the page.
+    let params = json!({"message": message("fifth"), "configuration": {"returnImmediately": true}});
+    user.call(Operation::SendMessage, params).await.ok();
+    node.attempt("script").await.fail("Unseen").await;
+    let these = [("task", &*failed[2]), ("task", &*failed[3])];
+    let all = person.act("/console/attend-all", &these).await;
     assert!(all.text().contains("2 failures left as they are."), "{}", all.text());
-    assert!(all.text().contains("<title>Needs you · Baton</title>"), "{}", all.text());
+    assert!(all.text().contains("Unseen") && all.text().contains("Needs you (1)"), "{}", all.text());
     // Whose grant is no more, for that one nothing is begun.
     node.revoke(&grant).await;
     let refused = person.act(&format!("/console/tasks/{}/retry", failed[1]), &[]).await;
@@ -374,7 +382,12 @@ async fn intake_is_frozen_and_work_is_paused() {
     assert!(person.act("/console/control/lame-duck", &[]).await.text().contains("says that it is not ready"));
     assert_eq!(node.anyone("echo").ask(person.request("GET", "/readyz", &[], "")).await.status, 503);
     person.act("/console/control/end-lame-duck", &[]).await;
-    assert!(person.act("/console/control/explode", &[]).await.text().contains("Not done: "));
+    let unknown = ["control/explode", "agents/echo/explode", &format!("grants/{grant}/hold/explode")]
+        .map(str::to_owned);
+    for what in unknown {
+        let refused = person.act(&format!("/console/{what}"), &[]).await;
+        assert!(refused.text().contains("Not done: "), "{what}: {}", refused.text());
+    }
     assert_eq!(sends().await, 200);
     let log = node.operator("GET", "/api/v1/audit?action=node", None).await.ok();
     let told: Vec<_> = log["rows"].as_array().unwrap().iter().map(|row| row["action"].clone()).collect();

@@ -1,6 +1,6 @@
 //! What the operator does to a node, seen from every door: drain, lame duck, pause and resume, freeze and unfreeze.
 
-use baton_store::Verb;
+use baton_store::{Actor, Hold, Verb};
 use baton_wire::fault::Kind;
 use baton_wire::operation::Operation;
 use serde_json::{Value, json};
@@ -81,6 +81,29 @@ async fn a_frozen_node_takes_no_messages_and_answers_everything_else() {
     assert_eq!(act(&node, "node/unfreeze").await.get("frozen"), None);
     assert_eq!(state(&node.anyone("echo").send("x").await), "COMPLETED");
     assert_eq!(ready(&node).await, (200, "ready\n".to_owned()));
+    node.finish().await;
+}
+
+/// What the store says and what holds are the same, whoever hangs up in between.
+#[tokio::test]
+async fn who_hangs_up_is_obeyed_all_the_same() {
+    let node = TestNode::start().await;
+    let (service, by) = (&node.node().service, Actor::new("operator", "a test"));
+    let mut asked = Box::pin(service.hold(Hold::FreezeNode, &by));
+    assert!(futures_util::poll!(&mut asked).is_pending());
+    drop(asked);
+    until("the node is frozen", async || !controls(&node).await["frozen"].is_null()).await;
+    let mut asked = Box::pin(service.release(Hold::FreezeNode, &by));
+    assert!(futures_util::poll!(&mut asked).is_pending());
+    drop(asked);
+    until("the node is not frozen", async || controls(&node).await["frozen"].is_null()).await;
+    // As after a crash of the one who asked before the node was told.
+    service.store.hold(Hold::FreezeNode, true, (&by, service.now())).await.unwrap();
+    act(&node, "node/freeze").await;
+    assert!(!controls(&node).await["frozen"].is_null());
+    service.store.hold(Hold::FreezeNode, false, (&by, service.now())).await.unwrap();
+    act(&node, "node/unfreeze").await;
+    assert!(controls(&node).await["frozen"].is_null());
     node.finish().await;
 }
 

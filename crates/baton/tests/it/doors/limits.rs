@@ -198,3 +198,45 @@ async fn a_body_over_the_limit_is_answered_whoever_listens() {
     }
     node.finish().await;
 }
+
+/// A request that is refused before its body has come is answered, and the connection is good for the next one.
+#[tokio::test]
+async fn what_nobody_reads_breaks_no_connection() {
+    use std::io::{Read as _, Write as _};
+    let node = TestNode::closed().await;
+    let at = node.url().trim_start_matches("http://").to_owned();
+    let refused = move |line: &str, size: usize| {
+        let mut stream = std::net::TcpStream::connect(&at).unwrap();
+        stream.set_read_timeout(Some(crate::harness::PATIENCE)).unwrap();
+        let mut said = Vec::new();
+        for (line, size) in [(line, size), ("GET /healthz", 0)] {
+            let head = format!(
+                "{line} HTTP/1.1\r\nhost: {at}\r\ncontent-type: application/json\r\n\
+                authorization: Bearer bt_wrong\r\ncontent-length: {size}\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            // The node has read the head by itself by then, and knows what it will say.
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            stream.write_all(&vec![b' '; size]).unwrap();
+            let mut answer = vec![0; 4_096];
+            let read = stream.read(&mut answer).unwrap();
+            said.push(String::from_utf8_lossy(&answer[..read]).chars().skip(9).take(3).collect::<String>());
+        }
+        said
+    };
+    for (line, status) in [
+        ("POST /a2a/echo", "401"),
+        ("POST /a2a/echo/message:send", "401"),
+        ("POST /console/control/freeze", "403"),
+        ("PUT /healthz", "405"),
+        ("POST /nowhere", "404"),
+        ("POST /api/v1/grants", "403"),
+    ] {
+        for size in [2, 3_000_000] {
+            let refused = refused.clone();
+            let said = tokio::task::spawn_blocking(move || refused(line, size)).await.unwrap();
+            assert_eq!(said, [status, "200"], "{line} {size}");
+        }
+    }
+    node.finish().await;
+}

@@ -71,6 +71,26 @@ async fn grants_are_checked_when_they_are_made() {
     node.finish().await;
 }
 
+/// The log leaves content out, so however much there is of it, the newest events are all there.
+#[tokio::test]
+async fn a_log_of_much_content_is_whole() {
+    let node = TestNode::start().await;
+    let user = node.anyone("script");
+    let task = user.hand_in("x").await;
+    let attempt = node.attempt("script").await;
+    for n in 0..7 {
+        attempt.write(&format!("a{n}"), &"x".repeat(1_000_000)).await;
+    }
+    attempt.complete().await;
+    let log = node.operator("GET", &format!("/api/v1/tasks/{task}/log"), None).await.ok();
+    let numbers: Vec<_> =
+        log["events"].as_array().unwrap().iter().map(|event| event["sequence"].as_u64().unwrap()).collect();
+    let last = *numbers.last().unwrap();
+    assert!(last >= 9, "{log}");
+    assert_eq!(numbers, (1..=last).collect::<Vec<_>>());
+    node.finish().await;
+}
+
 /// What a framework rejects is the fault's JSON as well.
 #[tokio::test]
 async fn wrong_requests_are_json_faults() {

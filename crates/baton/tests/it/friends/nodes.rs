@@ -231,7 +231,8 @@ async fn a_denial_is_heard_and_what_cannot_be_asked_is_said() {
 async fn becomes(side: &Side, id: &str, state: &str) {
     let look = async {
         while side.json(&["peers", "show", id]).await["state"] != state {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            // Each look is a whole process, and it takes a quarter of a minute.
+            tokio::time::sleep(Duration::from_secs(1)).await;
         }
     };
     tokio::time::timeout(PATIENCE, look).await.expect("it becomes so by itself");

@@ -29,6 +29,10 @@ struct Lies {
     agent: Option<String>,
     /// What its agent answers.
     refuses: bool,
+    /// Nobody is there but a proxy, which says 404.
+    away: bool,
+    /// Where its agent's card sends calls, and which token is right then.
+    calls: Option<String>,
 }
 
 type Told = Arc<Mutex<Lies>>;
@@ -44,6 +48,10 @@ fn answer(lies: &Lies, url: &str, asked: &Asked) -> Response {
     let path = asked.line.split(' ').nth(1).unwrap();
     let endpoint = lies.endpoint.clone().unwrap_or_else(|| format!("{url}/friend-requests"));
     match path {
+        _ if lies.away => script::status(404, &json!("nothing here")),
+        "/agent/.well-known/agent-card.json" if lies.calls.is_some() => {
+            script::ok(&script::card(lies.calls.as_deref().unwrap(), &[("HTTP+JSON", "1.0")], false))
+        }
         "/.well-known/agent-card.json" | "/agent/.well-known/agent-card.json" => {
             let mut card = script::card(&format!("{url}/agent"), &[("HTTP+JSON", "1.0")], false);
             card["capabilities"]["extensions"] = json!([{
@@ -169,6 +177,36 @@ async fn a_credential_goes_nowhere_else() {
     let peer = ask(&node, &server).await.ok();
     let asked = check(&node, &peer).await;
     assert!(asked["state"] == "asked" && asked["problem"].is_string(), "{asked}");
+    node.finish().await;
+}
+
+/// An agent whose card sends calls elsewhere gets none of them: not the credential, and not what is said.
+#[tokio::test]
+async fn nothing_is_said_to_another_server() {
+    let node = node(|_| {}).await;
+    let (victim, _) = other(Lies::default()).await;
+    let (server, told) = other(Lies { state: "approved", token: "bt_given", ..Lies::default() }).await;
+    let peer = ask(&node, &server).await.ok();
+    assert_eq!(check(&node, &peer).await["state"], "friend");
+    told.lock().unwrap().calls = Some(format!("{}/agent", victim.url));
+    let path = format!("/api/v1/peers/{}/messages", peer["id"].as_str().unwrap());
+    let said = node.operator("POST", &path, Some(&json!({"text": "in confidence"}))).await;
+    assert!(said.status == 400 && said.text().contains("another server"), "{said:?}");
+    assert!(victim.asked().is_empty());
+    node.finish().await;
+}
+
+/// While a node is away, what stands before it may say that nothing is there: no friendship ends by that.
+#[tokio::test]
+async fn a_bare_404_ends_no_friendship() {
+    let node = node(|_| {}).await;
+    let (server, told) = other(Lies { state: "pending", token: "bt_given", ..Lies::default() }).await;
+    let peer = ask(&node, &server).await.ok();
+    told.lock().unwrap().away = true;
+    let asked = check(&node, &peer).await;
+    assert!(asked["state"] == "asked" && asked["problem"].is_string(), "{asked}");
+    *told.lock().unwrap() = Lies { state: "approved", token: "bt_given", ..Lies::default() };
+    assert_eq!(check(&node, &peer).await["state"], "friend");
     node.finish().await;
 }
 

@@ -138,9 +138,9 @@ async fn admit(doors: &Doors, parts: &Parts, version: Version) -> Result<Caller,
 }
 
 /// The message of a request.
-async fn message(doors: &Doors, caller: &Caller, parts: &Parts, body: Body) -> Result<Bytes, Fault> {
+async fn message(doors: &Doors, caller: &Caller, body: Body) -> Result<Bytes, Fault> {
     let most = caller.body_limit(doors.service.limits().body);
-    let bytes = body::read(&parts.headers, body, most.saturating_add(frame::PREFIX)).await?;
+    let bytes = body::read(body, most.saturating_add(frame::PREFIX)).await?;
     frame::read(bytes)
 }
 

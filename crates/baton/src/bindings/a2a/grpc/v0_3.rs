@@ -37,7 +37,7 @@ pub async fn v0_3(
 async fn run(doors: &Doors, method: &str, parts: Parts, body: Body) -> Result<Response, Fault> {
     let caller = admit(doors, &parts, Version::V0_3).await?;
     let operation = v0_3::operation(method).ok_or(Kind::MethodNotFound)?;
-    let request = v0_3::read(operation, message(doors, &caller, &parts, body).await?)?;
+    let request = v0_3::read(operation, message(doors, &caller, body).await?)?;
     let scope = scope(doors, agent(&parts.headers)?, caller)?;
     let agent = &scope.agent.settings;
     // GetAgentCard of 0.3 is for either card: where there is no extended one, it is the public one.

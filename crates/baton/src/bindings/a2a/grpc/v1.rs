@@ -34,7 +34,7 @@ pub async fn call(
 async fn run(doors: &Doors, method: &str, parts: Parts, body: Body) -> Result<Response, Fault> {
     let caller = admit(doors, &parts, Version::V1_0).await?;
     let operation = v1::operation(method).ok_or(Kind::MethodNotFound)?;
-    let request = v1::read(operation, message(doors, &caller, &parts, body).await?)?;
+    let request = v1::read(operation, message(doors, &caller, body).await?)?;
     let scope = scope(doors, request.tenant(), caller)?;
     let codec = Codec { version: Version::V1_0, item, encode };
     serve(doors, &scope, &parts.headers, request, codec).await

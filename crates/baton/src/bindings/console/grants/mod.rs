@@ -223,7 +223,7 @@ fn facts(grant: &grants::Shown, now: Timestamp) -> Markup {
             @if let Some(at) = grant.paused_at { dt { "Paused" } dd { (words::when(at, now)) } }
             @if let Some(at) = grant.revoked_at { dt { "Revoked" } dd { (words::when(at, now)) } }
         }
-        p { a.link href={ "/console/tasks?q=" (grant.label.replace(' ', "+")) } { "Its tasks" } }
+        p { a.link href={ "/console/tasks?q=" (grant.id) } { "Its tasks" } }
         p { a.link href={ "/console/audit?target=" (grant.id) } { "What was done to it" } }
     }
 }

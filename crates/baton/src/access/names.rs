@@ -1,12 +1,18 @@
-//! What the names in a client's certificate are compared with.
+//! The names in a client's certificate, and what they are compared with.
 //!
 //! A `*` that is a whole label of a DNS name, or a whole segment of a URI's path, stands for exactly one of them. There is
 //! no other wildcard.
 
-use crate::access::Names;
-
 /// Characters of a SPIFFE trust domain (SPIFFE-ID §2.1); segments of its path have capitals too.
 const TRUST_DOMAIN: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789.-_";
+
+/// The names in a certificate that rules can be about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// In lower case. One with a wildcard stands for many, and so for nobody.
+    pub dns: Vec<String>,
+    pub uris: Vec<String>,
+}
 
 /// Which subject alternative names are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
