@@ -33,6 +33,8 @@ pub struct Memory {
     pub resident: f64,
     /// The part that is not backed by files.
     pub anonymous: f64,
+    /// The most that was ever resident, or since the peak was forgotten.
+    pub peak: f64,
 }
 
 impl Server {
@@ -71,7 +73,12 @@ impl Server {
             let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
             Ok(kib / 1024.0)
         };
-        Ok(Memory { resident: field("VmRSS:")?, anonymous: field("RssAnon:")? })
+        Ok(Memory { resident: field("VmRSS:")?, anonymous: field("RssAnon:")?, peak: field("VmHWM:")? })
+    }
+
+    /// The peak counts from now on (proc_pid_clear_refs(5)).
+    pub fn forget_peak(&self) -> Result<()> {
+        Ok(std::fs::write(format!("/proc/{}/clear_refs", self.process.id()), "5")?)
     }
 
     /// A path at this server.

@@ -18,6 +18,11 @@ pub const TICK: &str = "Tick for a while";
 pub const TICKS: usize = 200;
 pub const PAUSE: Duration = Duration::from_millis(100);
 
+/// A task of this text gets a file of so many mebibytes, in pieces that each fit into a line.
+pub const FILE: &str = "Write a large file";
+pub const MEBIBYTES: usize = 60;
+const PIECES: usize = 80;
+
 /// The command that runs [`agent`].
 pub fn command() -> Result<Vec<String>> {
     let binary = std::env::current_exe()?;
@@ -38,6 +43,7 @@ pub fn agent() -> Result<()> {
                     &[json!({"type": "ask", "task_id": line["task_id"], "text": "Go on?"})],
                 )?;
             }
+            Some("task") if text(&line) == FILE => write_file(&mut output, &line["task_id"])?,
             Some("message") if text(&line) == "go" => tick(&mut output, &line["task_id"])?,
             Some("task" | "message") => write_lines(&mut output, &answer(&line))?,
             Some("ping") => write_lines(&mut output, &[json!({"type": "pong"})])?,
@@ -59,6 +65,17 @@ fn tick(output: &mut impl Write, task: &Value) -> Result<()> {
     for _ in 0..TICKS {
         std::thread::sleep(PAUSE);
         let line = json!({"type": "status", "task_id": task, "text": format!("tick {} ", micros())});
+        write_lines(output, &[line])?;
+    }
+    write_lines(output, &[json!({"type": "complete", "task_id": task})])
+}
+
+fn write_file(output: &mut impl Write, task: &Value) -> Result<()> {
+    let raw = "QmF0".repeat(MEBIBYTES * 1024 * 1024 / PIECES / 4);
+    for piece in 0..PIECES {
+        let artifact = json!({"artifactId": "file", "parts": [{"raw": raw, "filename": "file"}]});
+        let last = piece + 1 == PIECES;
+        let line = json!({"type": "artifact", "task_id": task, "artifact": artifact, "append": piece > 0, "last_chunk": last});
         write_lines(output, &[line])?;
     }
     write_lines(output, &[json!({"type": "complete", "task_id": task})])

@@ -83,6 +83,10 @@ impl Node {
         self.server.memory()
     }
 
+    pub fn forget_peak(&self) -> Result<()> {
+        self.server.forget_peak()
+    }
+
     pub fn stop(self) -> Result<()> {
         self.server.stop()
     }

@@ -1,5 +1,6 @@
 //! Owns the list of sections, each a question with bars, and the interleaving of rounds that they share.
 
+mod files;
 mod get;
 mod grpc;
 mod jsonl;
@@ -20,6 +21,7 @@ use crate::report::Report;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     Send,
+    Files,
     Get,
     Grpc,
     Jsonl,
@@ -31,8 +33,9 @@ pub enum Section {
 }
 
 impl Section {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Send,
+        Self::Files,
         Self::Get,
         Self::Grpc,
         Self::Jsonl,
@@ -46,6 +49,7 @@ impl Section {
     pub fn name(self) -> &'static str {
         match self {
             Self::Send => "send",
+            Self::Files => "files",
             Self::Get => "get",
             Self::Grpc => "grpc",
             Self::Jsonl => "jsonl",
@@ -64,6 +68,7 @@ impl Section {
     pub fn run(self, options: &Options, report: &mut Report) -> Result<()> {
         match self {
             Self::Send => send::run(options, report),
+            Self::Files => files::run(options, report),
             Self::Get => get::run(options, report),
             Self::Grpc => grpc::run(options, report),
             Self::Jsonl => jsonl::run(options, report),
