@@ -215,6 +215,9 @@ pub trait Tasks: Send + Sync + 'static {
     /// A task with its content, where `by` may see it.
     async fn find(&self, by: &By, id: TaskId) -> Result<Option<Arc<Snapshot>>, Error>;
 
+    /// The same without its content, which may be large.
+    async fn find_head(&self, by: &By, id: TaskId) -> Result<Option<Arc<Task>>, Error>;
+
     /// One page, and how many tasks match in all.
     async fn list(&self, query: ListQuery) -> Result<Page, Error>;
 

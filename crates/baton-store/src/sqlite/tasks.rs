@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use baton_core::ident::{AgentName, TaskId};
 use baton_core::model::TaskState;
-use baton_core::task::{Event, Input, LeaseLoss, Snapshot};
+use baton_core::task::{Event, Input, LeaseLoss, Snapshot, Task};
 use baton_core::time::Timestamp;
 use rusqlite::{Connection, params};
 
@@ -87,6 +87,21 @@ impl Tasks for Sqlite {
             self.inner.hot.put_read(key, &snapshot);
             snapshot
         }))
+    }
+
+    async fn find_head(&self, by: &By, id: TaskId) -> Result<Option<Arc<Task>>, Error> {
+        if self.inner.readers.is_closed() {
+            return Err(Error::closed());
+        }
+        let task = match self.inner.hot.find(id).map(|kept| kept.known) {
+            Some(Known::Head(task)) => Some(task),
+            Some(Known::Whole(snapshot)) => Some(Arc::new(snapshot.task.clone())),
+            None => {
+                let found = self.inner.readers.run(move |db| rows::find_task(db, id)).await?;
+                found.map(|(_, task)| Arc::new(task))
+            }
+        };
+        Ok(task.filter(|task| by.sees(task)))
     }
 
     async fn list(&self, query: ListQuery) -> Result<Page, Error> {

@@ -94,7 +94,7 @@ impl Service {
         id: &str,
     ) -> Result<TaskPushNotificationConfig, Error> {
         scope.allow_push()?;
-        let task = self.load_by(&scope.by(), task).await?.task.id;
+        let task = self.load_head(&scope.by(), task).await?.id;
         let found = self.store.find_push_config(task, id).await?.filter(is_seen);
         found.as_ref().map(shown).ok_or(Error::TaskNotFound)
     }
@@ -108,7 +108,7 @@ impl Service {
     ) -> Result<(Vec<TaskPushNotificationConfig>, String), Error> {
         scope.allow_push()?;
         let after = token.map(read_token).transpose()?.unwrap_or_default();
-        let task = self.load_by(&scope.by(), task).await?.task.id;
+        let task = self.load_head(&scope.by(), task).await?.id;
         let all = self.store.list_push_configs(task, &after, PUSH_CONFIGS).await?;
         let mut seen: Vec<_> = all.iter().filter(|config| is_seen(config)).map(shown).collect();
         let size = size.unwrap_or(PUSH_CONFIGS);

@@ -288,8 +288,8 @@ impl Service {
 
     async fn add_message(&self, by: &By, id: TaskId, turn: Turn) -> Result<Applied, Error> {
         let Turn { message, key, push } = turn;
-        let snapshot = self.store.find(by, id).await?.ok_or(Error::TaskNotFound)?;
-        let context_id = &snapshot.task.context_id;
+        let task = self.store.find_head(by, id).await?.ok_or(Error::TaskNotFound)?;
+        let context_id = &task.context_id;
         if message.context_id.as_deref().is_some_and(|said| said != context_id.as_str()) {
             return Err(Error::invalid("message.contextId", "is not the context of this task; leave it out"));
         }

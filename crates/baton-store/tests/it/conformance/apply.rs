@@ -62,6 +62,7 @@ pub async fn strangers_find_nothing<B: Backend>() {
             (By::Node, task(99)),
         ] {
             assert_eq!(world.store.find(&by, id).await.unwrap(), None, "{by:?}");
+            assert_eq!(world.store.find_head(&by, id).await.unwrap(), None, "{by:?}");
             for inputs in [vec![Input::CancelRequested], vec![Input::Shown], vec![]] {
                 let mut op = change(id, inputs, at(1));
                 op.by = by.clone();

@@ -146,10 +146,10 @@ pub async fn load(service: &Service, id: &str, after: Option<u64>) -> Result<Log
     if after.is_some_and(|after| after > TASK_EVENTS) {
         return Err(Error::invalid("after", format!("is at most {TASK_EVENTS}: no task has more events")));
     }
-    let task = service.load_by(&By::Node, id).await?;
-    let newest = task.task.seq.saturating_sub(EVENTS as u64);
-    let events = events_after(service, task.task.id, after.unwrap_or(newest)).await?;
-    let attempts = service.store.attempts(task.task.id).await?;
+    let task = service.load_head(&By::Node, id).await?;
+    let newest = task.seq.saturating_sub(EVENTS as u64);
+    let events = events_after(service, task.id, after.unwrap_or(newest)).await?;
+    let attempts = service.store.attempts(task.id).await?;
     Ok(Log { events, attempts: attempts.into_iter().map(Attempt::from).collect() })
 }
 

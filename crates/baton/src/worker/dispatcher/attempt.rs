@@ -66,8 +66,8 @@ pub async fn work(dispatcher: &Arc<Dispatcher>, lane: &Arc<Lane>, known: Known, 
 
 /// Whether the attempt still holds its task. Reading costs no commit; where it fails, the attempt is taken to be open.
 async fn is_open(dispatcher: &Dispatcher, task: TaskId, number: u32) -> bool {
-    match dispatcher.store.find(&By::Node, task).await {
-        Ok(Some(snapshot)) => snapshot.task.state.open_attempt().is_some_and(|open| open.number == number),
+    match dispatcher.store.find_head(&By::Node, task).await {
+        Ok(Some(task)) => task.state.open_attempt().is_some_and(|open| open.number == number),
         Ok(None) => false,
         Err(_) => true,
     }

@@ -27,8 +27,8 @@ impl Feed {
     pub async fn run(mut self, signals: mpsc::Sender<Signal>, mut phase: watch::Receiver<Phase>) {
         let watch = self.dispatcher.hub.watch(self.task);
         // What was committed between the claim and this watch is in the store only.
-        let known = match self.dispatcher.store.find(&baton_store::By::Node, self.task).await {
-            Ok(Some(snapshot)) => snapshot.task.seq,
+        let known = match self.dispatcher.store.find_head(&baton_store::By::Node, self.task).await {
+            Ok(Some(task)) => task.seq,
             Ok(None) | Err(_) => self.after,
         };
         let store = Arc::clone(&self.dispatcher.store);
