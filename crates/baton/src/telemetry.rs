@@ -2,21 +2,25 @@
 
 use std::io::IsTerminal as _;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt};
 
 /// What is logged where `BATON_LOG` says nothing.
 const DEFAULT: &str = "info,hyper=warn";
 
 /// Begins to log. `json` writes one object per line, for collectors.
 pub fn start(json: bool) {
-    let filter = EnvFilter::try_from_env("BATON_LOG").unwrap_or_else(|_| EnvFilter::new(DEFAULT));
-    let colours = std::io::stderr().is_terminal();
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let started = if json {
-        builder.json().flatten_event(true).with_target(false).try_init()
+    let said = std::env::var("BATON_LOG").unwrap_or_default();
+    let wanted = said.parse::<Targets>().ok().filter(|_| !said.is_empty());
+    let filter = wanted.unwrap_or_else(|| DEFAULT.parse().expect("the default is well-formed"));
+    let layer = fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let layer = if json {
+        layer.json().flatten_event(true).boxed()
     } else {
-        builder.with_ansi(colours).with_target(false).try_init()
+        layer.with_ansi(std::io::stderr().is_terminal()).boxed()
     };
     // A program that embeds Baton may log already; its way is kept.
-    drop(started);
+    drop(tracing_subscriber::registry().with(filter).with(layer).try_init());
 }

@@ -26,14 +26,15 @@ pub struct Front(Arc<Paths>);
 struct Paths {
     doors: Arc<Doors>,
     router: Router,
-    /// Made when the operator comes: its many routes are memory that most nodes never need.
+    // Made when somebody comes for them: their many routes and definitions are memory that most nodes never need.
     operators: OnceLock<Router>,
+    reflection: OnceLock<Router>,
 }
 
 impl Front {
     pub fn new(doors: Arc<Doors>) -> Self {
         let router = Arc::clone(&doors).router();
-        Self(Arc::new(Paths { doors, router, operators: OnceLock::new() }))
+        Self(Arc::new(Paths { doors, router, operators: OnceLock::new(), reflection: OnceLock::new() }))
     }
 }
 
@@ -43,6 +44,8 @@ impl Paths {
             |at: &str| path.strip_prefix(at).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         if of_operator(admin::AT) || of_operator(console::AT) {
             self.operators.get_or_init(|| Arc::clone(&self.doors).operators_router())
+        } else if path.starts_with(a2a::grpc::REFLECTION) {
+            self.reflection.get_or_init(|| Arc::clone(&self.doors).reflection_router())
         } else {
             &self.router
         }

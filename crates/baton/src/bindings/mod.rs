@@ -70,6 +70,10 @@ impl Doors {
         self.complete(Router::new().merge(admin::router()).merge(console::router()))
     }
 
+    fn reflection_router(self: Arc<Self>) -> Router {
+        self.complete(a2a::grpc::reflection())
+    }
+
     fn complete(self: Arc<Self>, router: Router<Arc<Self>>) -> Router {
         router.fallback(elsewhere).method_not_allowed_fallback(not_allowed).with_state(self)
     }

@@ -1,5 +1,6 @@
 //! Commands whose flags are described when they are called: a node carries those of no other command in its memory.
 
+use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
 /// The flags or the subcommands of one command.
@@ -26,24 +27,31 @@ impl<T: FromArgMatches> FromArgMatches for Later<T> {
 
 impl<T: Args> Args for Later<T> {
     fn augment_args(command: Command) -> Command {
-        command.defer(T::augment_args)
+        command.defer(|command| described(command, T::augment_args))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        command.defer(T::augment_args_for_update)
+        command.defer(|command| described(command, T::augment_args_for_update))
     }
 }
 
 impl<T: Subcommand> Subcommand for Later<T> {
     fn augment_subcommands(command: Command) -> Command {
-        command.defer(T::augment_subcommands)
+        command.defer(|command| described(command, T::augment_subcommands))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
-        command.defer(T::augment_subcommands_for_update)
+        command.defer(|command| described(command, T::augment_subcommands_for_update))
     }
 
     fn has_subcommand(name: &str) -> bool {
         T::has_subcommand(name)
     }
+}
+
+/// What a command says of itself stays: what is added to it may say something of itself too.
+fn described(command: Command, add: fn(Command) -> Command) -> Command {
+    let short = command.get_about().cloned().map_or(Resettable::Reset, Resettable::Value);
+    let long = command.get_long_about().cloned().map_or(Resettable::Reset, Resettable::Value);
+    add(command).about(short).long_about(long)
 }

@@ -1,7 +1,7 @@
 //! HTTP over guarded connections.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -57,8 +57,11 @@ impl fmt::Debug for Options {
 #[derive(Clone, Debug)]
 pub struct Dialer {
     guard: Guard,
-    pool: Pool<HttpsConnector<Connector>, Full<Bytes>>,
+    /// Made at the first call.
+    pool: Arc<LazyLock<Connections, Box<dyn FnOnce() -> Connections + Send>>>,
 }
+
+type Connections = Pool<HttpsConnector<Connector>, Full<Bytes>>;
 
 /// One request, but for where it goes.
 #[derive(Clone, Debug, Default)]
@@ -80,21 +83,8 @@ impl Dialer {
     pub fn new(options: Options) -> Self {
         let Options { allow, resolver, connect, roots } = options;
         let guard = Guard::new(allow, resolver);
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("ring has the default versions")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let connector = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(Connector::new(guard.clone(), connect));
-        let mut pool = Pool::builder(TokioExecutor::new());
-        pool.pool_idle_timeout(IDLE).pool_timer(TokioTimer::new()).pool_max_idle_per_host(IDLE_EACH);
-        pool.http1_max_buf_size(HEAD);
-        Self { guard, pool: pool.build(connector) }
+        let connector = Connector::new(guard.clone(), connect);
+        Self { guard, pool: Arc::new(LazyLock::new(Box::new(|| pool(connector, roots)))) }
     }
 
     /// The early look at a URL that is to be called later.
@@ -134,6 +124,24 @@ impl Dialer {
         };
         tokio::time::timeout(within, whole).await.unwrap_or(Err(Error::TooSlow(within)))
     }
+}
+
+fn pool(connector: Connector, roots: RootCertStore) -> Connections {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring has the default versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let connector = hyper_rustls::HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(connector);
+    let mut pool = Pool::builder(TokioExecutor::new());
+    pool.pool_idle_timeout(IDLE).pool_timer(TokioTimer::new()).pool_max_idle_per_host(IDLE_EACH);
+    pool.http1_max_buf_size(HEAD);
+    pool.build(connector)
 }
 
 /// Our own error where one is at the bottom of another's, else the bottom.

@@ -3,7 +3,10 @@
 use std::io;
 use std::sync::{Mutex, Once, PoisonError};
 
-use tracing_subscriber::filter::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 static LOGGED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 static ONCE: Once = Once::new();
@@ -24,8 +27,10 @@ impl io::Write for Line {
 /// Keeps everything that is logged from now on, our own rooms at their most talkative.
 pub fn capture() {
     ONCE.call_once(|| {
-        let filter = EnvFilter::new("info,baton=trace,baton_core=trace,baton_wire=trace,baton_store=trace");
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(|| Line).init();
+        let all = "info,baton=trace,baton_core=trace,baton_wire=trace,baton_store=trace";
+        let filter: Targets = all.parse().unwrap();
+        let layer = fmt::layer().with_ansi(false).with_writer(|| Line);
+        tracing_subscriber::registry().with(filter).with(layer).init();
     });
 }
 

@@ -22,6 +22,15 @@ use crate::service::Service;
 const KNOWN: [&str; 3] = ["", v1::SERVICE, v0_3::SERVICE];
 
 pub fn router(doors: &Doors) -> Router<Arc<Doors>> {
+    let health = HealthServer::new(Asked(doors.service.clone()));
+    Router::new().route_service("/grpc.health.v1.Health/{method}", health)
+}
+
+/// What the paths of reflection begin with.
+pub const REFLECTION: &str = "/grpc.reflection.";
+
+/// The definitions of everything that is served, by name.
+pub fn reflection() -> Router<Arc<Doors>> {
     let reflection = || {
         Builder::configure()
             .register_encoded_file_descriptor_set(DESCRIPTORS)
@@ -29,9 +38,7 @@ pub fn router(doors: &Doors) -> Router<Arc<Doors>> {
     };
     let current = reflection().build_v1().expect("the checked-in descriptors are whole");
     let older = reflection().build_v1alpha().expect("the checked-in descriptors are whole");
-    let health = HealthServer::new(Asked(doors.service.clone()));
     Router::new()
-        .route_service("/grpc.health.v1.Health/{method}", health)
         .route_service("/grpc.reflection.v1.ServerReflection/{method}", current)
         .route_service("/grpc.reflection.v1alpha.ServerReflection/{method}", older)
 }

@@ -31,6 +31,7 @@ use super::call::{Answer, Parameters, call};
 use super::splice::{self, Form};
 use crate::access::Caller;
 use crate::service::{Error, Scope};
+pub use health::{REFLECTION, reflection};
 pub use reply::refuse;
 pub use v1::v1;
 
