@@ -68,7 +68,7 @@ impl<S: Read + Write> Client<S> {
     }
 
     fn door(&self, path: &str) -> Door {
-        Door { host: self.host.clone(), path: path.to_owned() }
+        Door { host: self.host.clone(), path: path.to_owned(), token: None }
     }
 
     /// Any answer to a request that is written out: its status, its head and its body.

@@ -83,7 +83,7 @@ impl Server {
 
     /// A path at this server.
     pub fn door(&self, path: &str) -> Door {
-        Door { host: self.address.to_string(), path: path.to_owned() }
+        Door { host: self.address.to_string(), path: path.to_owned(), token: None }
     }
 
     pub fn id(&self) -> u32 {

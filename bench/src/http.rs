@@ -82,6 +82,8 @@ fn framing(head: &[u8]) -> Result<Framing, String> {
 pub struct Door {
     pub host: String,
     pub path: String,
+    /// Shown as a bearer token.
+    pub token: Option<String>,
 }
 
 /// A JSON POST as both the load generator and the one-at-a-time client write it.
@@ -91,11 +93,15 @@ pub fn write_post(door: &Door, body: &[u8], out: &mut Vec<u8>) {
     let _ = write!(
         out,
         "POST {} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\na2a-version: 1.0\r\n\
-         content-length: {}\r\n\r\n",
+         content-length: {}\r\n",
         door.path,
         door.host,
         body.len()
     );
+    if let Some(token) = &door.token {
+        let _ = write!(out, "authorization: Bearer {token}\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
     out.extend_from_slice(body);
 }
 

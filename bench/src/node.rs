@@ -58,6 +58,15 @@ impl Node {
         Self::launch(command, folder, &data)
     }
 
+    /// The same under callgrind, which writes to `callgrind.out.N` in `folder` when it is told to.
+    pub fn start_counted(binary: &Path, folder: &Path) -> Result<Self> {
+        let data = folder.join("data");
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=callgrind", "--callgrind-out-file=callgrind.out"]).arg(binary);
+        command.args(["serve", "--listen", "http://127.0.0.1:0", "--data-dir"]).arg(&data);
+        Self::launch(command, folder, &data)
+    }
+
     fn launch(mut command: Command, folder: &Path, data: &Path) -> Result<Self> {
         command.current_dir(folder);
         let server = Server::start(command, &folder.join("baton.log"))?;
@@ -95,6 +104,19 @@ impl Node {
     pub fn commits(&self) -> Result<u64> {
         let status = blocking::unix(&self.data.join("baton.sock"))?.get_json("/api/v1/status")?;
         commits_in(&status)
+    }
+
+    /// The token of a new grant that may do everything with these agents.
+    pub fn token(&self, agents: &[&str]) -> Result<String> {
+        let wanted = json!({"label": "bench", "agents": agents, "verbs": ["send", "read", "cancel"]});
+        let made = blocking::unix(&self.data.join("baton.sock"))?
+            .post("/api/v1/grants", wanted.to_string().as_bytes())?;
+        let made: Value = serde_json::from_slice(&made)?;
+        made["token"].as_str().map(str::to_owned).ok_or_else(|| "no token in the new grant".into())
+    }
+
+    pub fn id(&self) -> u32 {
+        self.server.id()
     }
 
     /// The cookie of a session at the console, by a link of the node's socket.

@@ -1,5 +1,6 @@
 //! Owns the list of sections, each a question with bars, and the interleaving of rounds that they share.
 
+mod bearer;
 mod files;
 mod get;
 mod grpc;
@@ -21,6 +22,7 @@ use crate::report::Report;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     Send,
+    Bearer,
     Files,
     Get,
     Grpc,
@@ -33,8 +35,9 @@ pub enum Section {
 }
 
 impl Section {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Send,
+        Self::Bearer,
         Self::Files,
         Self::Get,
         Self::Grpc,
@@ -49,6 +52,7 @@ impl Section {
     pub fn name(self) -> &'static str {
         match self {
             Self::Send => "send",
+            Self::Bearer => "bearer",
             Self::Files => "files",
             Self::Get => "get",
             Self::Grpc => "grpc",
@@ -68,6 +72,7 @@ impl Section {
     pub fn run(self, options: &Options, report: &mut Report) -> Result<()> {
         match self {
             Self::Send => send::run(options, report),
+            Self::Bearer => bearer::run(options, report),
             Self::Files => files::run(options, report),
             Self::Get => get::run(options, report),
             Self::Grpc => grpc::run(options, report),
