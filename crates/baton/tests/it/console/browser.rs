@@ -45,7 +45,11 @@ pub const PHONE: Screen = (390, 844, true);
 
 /// The keys of WebDriver that are no characters.
 pub const ENTER: &str = "\u{e007}";
+const TAB: &str = "\u{e004}";
 pub const ESCAPE: &str = "\u{e00c}";
+
+/// Steps of the tab key that are too many for any page.
+const STOPS: usize = 300;
 
 /// One browser with one tab. It ends when this is dropped.
 pub struct Browser {
@@ -223,6 +227,42 @@ impl Browser {
     pub async fn write(&self, selector: &str, text: &str) {
         let element = self.find(selector, "").await;
         self.call("POST", &format!("/element/{element}/value"), &json!({"text": text})).await;
+    }
+
+    /// Leads the focus with the tab key to what a person sees by this selector and text, and sees it there.
+    async fn reach(&self, selector: &str, text: &str) {
+        self.find(selector, text).await;
+        let script = "const [selector, text] = arguments, at = document.activeElement;
+            const named = text === '' || at.innerText.trim() === text || at.value === text;
+            return at.matches(selector) && named ? getComputedStyle(at).outlineStyle : null";
+        for _ in 0..STOPS {
+            let args = json!({"script": script, "args": [selector, text]});
+            let outline = self.call("POST", "/execute/sync", &args).await;
+            if let Some(outline) = outline.as_str() {
+                assert_ne!(outline, "none", "the focus is seen on {selector} {text:?}");
+                return;
+            }
+            self.keys(TAB).await;
+        }
+        panic!("the tab key does not lead to {selector} {text:?}");
+    }
+
+    /// What a click would do, with the keyboard.
+    pub async fn press(&self, selector: &str, text: &str) {
+        self.reach(selector, text).await;
+        self.keys(ENTER).await;
+    }
+
+    /// Changes a box that can be ticked.
+    pub async fn toggle(&self, selector: &str) {
+        self.reach(selector, "").await;
+        self.keys(" ").await;
+    }
+
+    /// Types into a field.
+    pub async fn fill(&self, selector: &str, text: &str) {
+        self.reach(selector, "").await;
+        self.keys(text).await;
     }
 
     /// Presses keys one after the other, wherever the focus is.
