@@ -51,6 +51,13 @@ pub const ESCAPE: &str = "\u{e00c}";
 /// Steps of the tab key that are too many for any page.
 const STOPS: usize = 300;
 
+/// With what a person works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hand {
+    Mouse,
+    Keyboard,
+}
+
 /// One browser with one tab. It ends when this is dropped.
 pub struct Browser {
     http: Client<HttpConnector, Full<Bytes>>,
@@ -58,6 +65,7 @@ pub struct Browser {
     at: String,
     node: String,
     width: u32,
+    pub hand: Hand,
     _driver: Child,
     profile: tempfile::TempDir,
 }
@@ -129,6 +137,7 @@ impl Browser {
             at: base.clone(),
             node: node.url().to_owned(),
             width: screen.0,
+            hand: Hand::Mouse,
             _driver: driver,
             profile,
         };
@@ -247,21 +256,40 @@ impl Browser {
         panic!("the tab key does not lead to {selector} {text:?}");
     }
 
-    /// What a click would do, with the keyboard.
+    /// With this hand from now on.
+    pub fn by(mut self, hand: Hand) -> Self {
+        self.hand = hand;
+        self
+    }
+
+    /// Does what a button, a link or a summary does.
     pub async fn press(&self, selector: &str, text: &str) {
-        self.reach(selector, text).await;
-        self.keys(ENTER).await;
+        match self.hand {
+            Hand::Mouse => self.click(selector, text).await,
+            Hand::Keyboard => {
+                self.reach(selector, text).await;
+                self.keys(ENTER).await;
+            }
+        }
     }
 
     /// Changes a box that can be ticked.
     pub async fn toggle(&self, selector: &str) {
-        self.reach(selector, "").await;
-        self.keys(" ").await;
+        match self.hand {
+            Hand::Mouse => self.click(selector, "").await,
+            Hand::Keyboard => {
+                self.reach(selector, "").await;
+                self.keys(" ").await;
+            }
+        }
     }
 
     /// Types into a field.
     pub async fn fill(&self, selector: &str, text: &str) {
-        self.reach(selector, "").await;
+        match self.hand {
+            Hand::Mouse => self.click(selector, "").await,
+            Hand::Keyboard => self.reach(selector, "").await,
+        }
         self.keys(text).await;
     }
 

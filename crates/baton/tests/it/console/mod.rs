@@ -1,7 +1,7 @@
 //! The console: who gets in, what a page says, and every job of a person in a real browser.
 
 mod browser;
-mod by_keyboard;
+mod every_job;
 mod jobs;
 mod looks;
 mod pages;

@@ -1,16 +1,23 @@
-//! Every job of the console without a mouse: the focus is led to what is wanted with the tab key, is seen there, and the
-//! enter key or the space bar does it.
+//! Every job of the console in both themes, once with clicks and once without a mouse.
 
-use super::browser::{Browser, DESKTOP, THEMES, Theme};
+use super::browser::{Browser, DESKTOP, Hand, THEMES, Theme};
 use super::world::World;
 use super::{code, world};
 use crate::harness::TestNode;
 
+fn ways() -> impl Iterator<Item = (Theme, Hand)> {
+    THEMES.into_iter().flat_map(|theme| [Hand::Mouse, Hand::Keyboard].map(|hand| (theme, hand)))
+}
+
+fn named(page: &str, theme: Theme, hand: Hand) -> String {
+    format!("job-{page}-{}-{hand:?}", theme.name()).to_lowercase()
+}
+
 #[tokio::test]
 async fn what_needs_a_person() {
-    for theme in THEMES {
+    for (theme, hand) in ways() {
         let mut world = World::new().await;
-        if let Some(browser) = Browser::signed_in(&world.node, theme, DESKTOP).await {
+        if let Some(browser) = Browser::signed_in(&world.node, theme, DESKTOP).await.map(|it| it.by(hand)) {
             browser.press("button", "Allow").await;
             browser.sees("Answered script: allow").await;
             assert_eq!(world.permits.hears_message().await, "allow");
@@ -29,7 +36,7 @@ async fn what_needs_a_person() {
             assert_eq!(world.asks.hears_message().await, "Squash both.");
             browser.press("button", "Deny").await;
             browser.sees("Denied https://desk.partner.example").await;
-            browser.keep(&format!("keyboard-needs-{}", theme.name())).await;
+            browser.keep(&named("needs", theme, hand)).await;
             browser.close().await;
         }
         world.finish().await;
@@ -38,9 +45,9 @@ async fn what_needs_a_person() {
 
 #[tokio::test]
 async fn tasks_and_deliveries() {
-    for theme in THEMES {
+    for (theme, hand) in ways() {
         let world = World::new().await;
-        if let Some(browser) = Browser::signed_in(&world.node, theme, DESKTOP).await {
+        if let Some(browser) = Browser::signed_in(&world.node, theme, DESKTOP).await.map(|it| it.by(hand)) {
             browser.press("nav a", "Tasks").await;
             browser.sees("Say hello").await;
             browser.press(".filters a", "failed 1").await;
@@ -53,7 +60,7 @@ async fn tasks_and_deliveries() {
             browser.goto(&format!("/console/tasks/{}", again.task())).await;
             browser.press("summary", "Cancel…").await;
             browser.sees("is told to stop").await;
-            browser.keep(&format!("keyboard-cancel-{}", theme.name())).await;
+            browser.keep(&named("cancel", theme, hand)).await;
             tokio::join!(again.stops(), browser.press("button", "Cancel the task"));
             browser.sees("The task of script is canceled.").await;
             browser.press("nav a", "Deliveries").await;
@@ -69,14 +76,14 @@ async fn tasks_and_deliveries() {
 
 #[tokio::test]
 async fn grants_friends_agents_and_the_node() {
-    for theme in THEMES {
+    for (theme, hand) in ways() {
         let node = world::node().await;
         let wish = serde_json::json!({
             "cardUrl": "https://desk.partner.example/.well-known/agent-card.json", "agents": ["echo"],
             "verbs": ["send", "read"], "why": "Nightly summaries.",
         });
         world::ask_to_be_let_in(&node, &wish).await;
-        if let Some(browser) = Browser::open(&node, theme, DESKTOP).await {
+        if let Some(browser) = Browser::open(&node, theme, DESKTOP).await.map(|it| it.by(hand)) {
             sign_in(&node, &browser).await;
             grant(&browser, theme).await;
             browser.press("nav a", "Friend requests").await;
@@ -86,7 +93,7 @@ async fn grants_friends_agents_and_the_node() {
             browser.fill("[name=label]", "desk").await;
             browser.press("button", "Approve").await;
             browser.sees("desk is let in.").await;
-            browser.keep(&format!("keyboard-friend-{}", theme.name())).await;
+            browser.keep(&named("friend", theme, hand)).await;
             browser.press("nav a", "Agents").await;
             browser.press("a[data-open]", "echo").await;
             browser.press("button", "Pause").await;
@@ -128,7 +135,7 @@ async fn grant(browser: &Browser, theme: Theme) {
     browser.sees("release-bot may call again").await;
     browser.press("summary", "Revoke…").await;
     browser.sees("Nothing brings it back.").await;
-    browser.keep(&format!("keyboard-revoke-{}", theme.name())).await;
+    browser.keep(&named("revoke", theme, browser.hand)).await;
     browser.press("button", "Revoke the grant").await;
     browser.sees("release-bot is revoked.").await;
 }
