@@ -16,7 +16,8 @@ use crate::Error;
 pub struct Actor {
     /// `operator`, `node`, `anonymous`, or the id of a grant.
     pub name: String,
-    /// An address, `socket` for the node's own, `unix` for another, `node` for the node itself.
+    /// An address, `socket` for the node's own, `unix` for another, `node` for the node itself. Where a provider said who it
+    /// is, ` as SUBJECT at ISSUER` follows: an address has no space, and an issuer none.
     pub origin: String,
 }
 

@@ -32,6 +32,7 @@ use crate::service::configuration;
 use crate::service::control::Controls;
 use crate::service::hub::Hub;
 use crate::service::manifest::{Environment, Site, Trusted, Ways};
+use crate::service::sign_in::SignIn;
 use crate::worker::dispatcher::{Dispatcher, LaneSettings};
 use crate::worker::webhook::Sender;
 use crate::worker::{clerk, issuers, peers, pruner, reaper};
@@ -114,6 +115,7 @@ impl Node {
             seal,
             refusals: Arc::default(),
             issuers: Issuers::new(settings.auth.issuers.clone(), clock.clone()),
+            sign_in: sign_in(&settings, &site, &clock),
             agents: Arc::new(Agents::default()),
             signer: Arc::new(Signer::new(Arc::clone(&keys), &site.base)),
             site,
@@ -139,7 +141,8 @@ impl Node {
         loops.spawn(reaper::run(service.clone(), stop.clone()));
         loops.spawn(pruner::run(service.clone(), stop.clone()));
         loops.spawn(clerk::run(service.clone(), stop.clone()));
-        for issuer in service.issuers.list() {
+        let of_operators = service.sign_in.iter().map(|sign_in| sign_in.issuer());
+        for issuer in service.issuers.list().iter().chain(of_operators) {
             loops.spawn(issuers::run(Arc::clone(issuer), service.dialer.clone(), stop.clone()));
         }
         loops.spawn(peers::run(service.clone(), stop.clone()));
@@ -221,6 +224,12 @@ fn site(settings: &Settings, urls: &[String]) -> Site {
             os: std::env::consts::OS.to_owned(),
         },
     }
+}
+
+/// Where operators sign in, besides with a link.
+fn sign_in(settings: &Settings, site: &Site, clock: &Clock) -> Option<Arc<SignIn>> {
+    let client = settings.console.oidc.clone()?;
+    Some(Arc::new(SignIn::new(*client, &site.base, clock.clone())))
 }
 
 /// By what callers are known at the listeners that there are.

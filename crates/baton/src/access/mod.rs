@@ -12,6 +12,7 @@ mod names;
 mod rate;
 mod refusals;
 mod seal;
+mod secret;
 mod ticket;
 mod token;
 
@@ -25,5 +26,6 @@ pub use peer::{Origin, Peer, Shown, User};
 pub use rate::{Addresses, Grants as GrantRates, TooOften};
 pub use refusals::{ANONYMOUS, Refusal, Refusals};
 pub use seal::{Broken, Seal};
+pub use secret::Secret;
 pub use ticket::Ticket;
 pub use token::Token;

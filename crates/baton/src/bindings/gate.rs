@@ -41,6 +41,8 @@ struct Rates {
     failures: Addresses,
     /// Requests for access tokens: each that is given is a commit.
     exchanges: Addresses,
+    /// Sign-ins at a provider: each makes the node ask it.
+    sign_ins: Addresses,
     grants: GrantRates,
 }
 
@@ -51,6 +53,7 @@ impl Gate {
             addresses: Addresses::new(limits.rate_per_address, clock.clone()),
             failures: Addresses::new(limits.failures_per_address, clock.clone()),
             exchanges: Addresses::new(limits.failures_per_address, clock.clone()),
+            sign_ins: Addresses::new(limits.failures_per_address, clock.clone()),
             grants: GrantRates::new(clock.clone()),
         };
         let refusals = Arc::clone(&service.refusals);
@@ -149,6 +152,14 @@ impl Gate {
     pub fn origin_of(&self, request: &Parts) -> Origin {
         let known = info(&request.extensions).and_then(|info| info.origin);
         known.unwrap_or_else(|| self.origin(&request.extensions, &request.headers))
+    }
+
+    /// Counts one sign-in that begins at a provider.
+    pub fn admit_sign_in(&self, request: &Parts) -> Result<(), Error> {
+        match self.origin_of(request) {
+            Origin::Address(address) => Ok(self.rates.sign_ins.count(address)?),
+            Origin::Socket | Origin::Unix => Ok(()),
+        }
     }
 
     /// What somebody hears who signs in with a code that is none.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::{Error, Problem};
-use super::{agents, auth, card, limits, net, node, suggest};
+use super::{agents, auth, card, console, limits, net, node, suggest};
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
@@ -17,6 +17,7 @@ pub struct File {
     pub node: node::Node,
     pub net: net::Net,
     pub auth: auth::Auth,
+    pub console: console::Console,
     pub limits: limits::Limits,
     pub card: card::Card,
     pub agents: BTreeMap<Spanned<String>, Spanned<agents::Agent>>,

@@ -1,12 +1,14 @@
 //! `[[auth.issuers]]`: whose JWTs are taken, and whose grant is theirs.
 
+use std::ops::Range;
+
 use jsonwebtoken::{Algorithm, AlgorithmFamily};
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
 
 use super::error::Problem;
-use super::settings::{self, ClaimRule, ClaimTest};
+use super::settings::{self, Claim, ClaimRule, ClaimTest};
 use super::suggest;
 
 /// What is taken where nothing is said: what issuers use.
@@ -26,7 +28,7 @@ pub struct Issuer {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "here stands a text, or a list of texts in brackets")]
-enum OneOrMore {
+pub(super) enum OneOrMore {
     One(String),
     More(Vec<String>),
 }
@@ -44,11 +46,14 @@ struct Rule {
 /// What a claim is compared with.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "a claim is compared with a text, a whole number, true or false")]
-enum Scalar {
+pub(super) enum Scalar {
     Text(String),
     Number(i64),
     Truth(bool),
 }
+
+/// What a rule says of its claim: `equals`, `contains`, `one_of`.
+pub(super) type Tests = (Option<Scalar>, Option<Scalar>, Option<Vec<Scalar>>);
 
 impl From<Scalar> for Value {
     fn from(scalar: Scalar) -> Self {
@@ -102,13 +107,13 @@ impl Issuer {
                         rules = [{ claim = \"sub\", equals = \"ada\", grant = \"Ada's laptop\" }]";
             return Err(Problem::at(rules_at, what));
         }
-        let algorithms = self.algorithms.map_or_else(|| Ok(ALGORITHMS.to_vec()), algorithms)?;
+        let algorithms = algorithms(self.algorithms)?;
         Ok(settings::Issuer { url: self.url.into_inner(), audience, algorithms, rules })
     }
 }
 
 /// An issuer is reached by TLS, or on this machine: whoever could answer in its place could let anybody in.
-fn check_url(text: &Spanned<String>) -> Result<(), Problem> {
+pub(super) fn check_url(text: &Spanned<String>) -> Result<(), Problem> {
     let wrong = |what: &str| {
         Err(Problem::at(
             text.span(),
@@ -131,12 +136,15 @@ fn check_url(text: &Spanned<String>) -> Result<(), Problem> {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is what map_or_else hands over")]
-fn algorithms(names: Spanned<Vec<Spanned<String>>>) -> Result<Vec<Algorithm>, Problem> {
-    if names.get_ref().is_empty() {
-        return Err(Problem::at(names.span(), "`algorithms` is empty; leave it out, or write [\"RS256\"]"));
+/// What is taken: what is said, else what issuers use.
+pub(super) fn algorithms(said: Option<Spanned<Vec<Spanned<String>>>>) -> Result<Vec<Algorithm>, Problem> {
+    match said {
+        Some(names) if names.get_ref().is_empty() => {
+            Err(Problem::at(names.span(), "`algorithms` is empty; leave it out, or write [\"RS256\"]"))
+        }
+        Some(names) => names.get_ref().iter().map(algorithm).collect(),
+        None => Ok(ALGORITHMS.to_vec()),
     }
-    names.get_ref().iter().map(algorithm).collect()
 }
 
 fn algorithm(name: &Spanned<String>) -> Result<Algorithm, Problem> {
@@ -161,18 +169,24 @@ fn algorithm(name: &Spanned<String>) -> Result<Algorithm, Problem> {
 
 fn rule(rule: Spanned<Rule>) -> Result<ClaimRule, Problem> {
     let at = rule.span();
-    let Rule { claim, equals, contains, one_of, grant } = rule.into_inner();
-    let claim_at = claim.span();
-    let path: Vec<String> = match claim.into_inner() {
+    let Rule { claim: path, equals, contains, one_of, grant } = rule.into_inner();
+    let claim = claim(at, path, (equals, contains, one_of))?;
+    Ok(ClaimRule { claim, grant: super::auth::named(grant)? })
+}
+
+/// The claim that a rule at `at` is about, and the one thing that it says of it.
+pub(super) fn claim(at: Range<usize>, path: Spanned<OneOrMore>, tests: Tests) -> Result<Claim, Problem> {
+    let path_at = path.span();
+    let path: Vec<String> = match path.into_inner() {
         OneOrMore::One(path) => path.split('.').map(str::to_owned).collect(),
         OneOrMore::More(path) => path,
     };
     if path.is_empty() || path.iter().any(String::is_empty) {
         let what = "`claim` names a claim, such as \"groups\" or \"realm_access.roles\"; one with a dot in its name is \
                     a list: [\"https://example.com/roles\"]";
-        return Err(Problem::at(claim_at, what));
+        return Err(Problem::at(path_at, what));
     }
-    let test = match (equals, contains, one_of) {
+    let test = match tests {
         (Some(wanted), None, None) => ClaimTest::Equals(wanted.into()),
         (None, Some(wanted), None) => ClaimTest::Contains(wanted.into()),
         (None, None, Some(wanted)) if !wanted.is_empty() => {
@@ -183,5 +197,5 @@ fn rule(rule: Spanned<Rule>) -> Result<ClaimRule, Problem> {
             return Err(Problem::at(at, what));
         }
     };
-    Ok(ClaimRule { path, test, grant: super::auth::named(grant)? })
+    Ok(Claim { path, test })
 }

@@ -9,7 +9,7 @@ use baton_core::ident::AgentName;
 use super::error::{Error, Problem};
 use super::file::{File, Source};
 use super::flags::Flags;
-use super::settings::{Agent, Auth, Destination, Limits, Listen, Net, Node, SecretKey, Settings};
+use super::settings::{Agent, Auth, Console, Destination, Limits, Listen, Net, Node, SecretKey, Settings};
 use super::{agents, card, listen, net, node, suggest};
 
 /// The file that is read where no other is named.
@@ -48,7 +48,7 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
     let file = source.parse()?;
     let place = |problem: Problem| source.locate(problem);
     file.node.check_store().map_err(place)?;
-    let File { node: raw, net: raw_net, auth, limits, card, agents: raw_agents } = file;
+    let File { node: raw, net: raw_net, auth, console, limits, card, agents: raw_agents } = file;
 
     let mut agents = resolve_agents(raw_agents, card).map_err(place)?;
     add_flagged(&mut agents, flags)?;
@@ -75,10 +75,13 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
         }
         None => None,
     };
+    let public_url = flagged_url(flags)?.or(public_url);
+    let environment = |name: &str| std::env::var(name).ok();
+    let console = console.resolve(public_url.as_deref(), &environment).map_err(place)?;
     Ok(Settings {
         file: Some(path.to_owned()),
         node: Node {
-            public_url: flagged_url(flags)?.or(public_url),
+            public_url,
             data_dir: flags.data_dir.clone().or(raw.data_dir).unwrap_or_else(|| DATA_DIR.into()),
             listen,
             default_agent,
@@ -87,6 +90,7 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
         },
         net,
         auth,
+        console,
         limits: limits.resolve().map_err(place)?,
         agents,
     })
@@ -118,6 +122,7 @@ fn without_file(flags: &Flags) -> Result<Settings, Error> {
         },
         net: Net { allow: flagged_destinations(flags)?, ..Net::default() },
         auth: Auth::default(),
+        console: Console::default(),
         limits: Limits::default(),
         agents,
     })

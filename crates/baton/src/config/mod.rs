@@ -1,7 +1,7 @@
 //! What the operator wants, in two types: the raw file, environment and flags, and the settings resolved from them. Rooms
 //! get values from [`settings`], never the whole configuration.
 //!
-//! One file per section of `baton.toml`: [`node`], [`net`], [`auth`], [`limits`], [`card`], [`agents`]. Flags win over environment
+//! One file per section of `baton.toml`: [`node`], [`net`], [`auth`], [`console`], [`limits`], [`card`], [`agents`]. Flags win over environment
 //! variables, both win over the file.
 
 pub mod settings;
@@ -17,6 +17,7 @@ mod value;
 mod agents;
 mod auth;
 mod card;
+mod console;
 mod issuers;
 mod limits;
 mod listen;

@@ -20,6 +20,7 @@ pub struct Settings {
     pub node: Node,
     pub net: Net,
     pub auth: Auth,
+    pub console: Console,
     pub limits: Limits,
     pub agents: BTreeMap<AgentName, Agent>,
 }
@@ -192,10 +193,16 @@ impl Issuer {
 /// Whose token opens a grant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimRule {
+    pub claim: Claim,
+    pub grant: String,
+}
+
+/// A claim, and what it must say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
     /// The claim, and members below it.
     pub path: Vec<String>,
     pub test: ClaimTest,
-    pub grant: String,
 }
 
 /// What a claim must say.
@@ -218,6 +225,50 @@ pub struct UserRule {
 impl UserRule {
     pub fn is_about(&self, user: User) -> bool {
         self.uid.is_none_or(|uid| uid == user.uid) && self.gid.is_none_or(|gid| gid == user.gid)
+    }
+}
+
+/// How operators sign in to the console, besides with the link of `baton login`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Console {
+    /// Few nodes have it, and settings are handed around whole.
+    pub oidc: Option<Box<Oidc>>,
+}
+
+/// The node as a client of an OpenID provider, for people.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Oidc {
+    /// As `iss` in its ID tokens says it, to the letter.
+    pub issuer: String,
+    pub client_id: String,
+    /// None for a public client.
+    pub client_secret: Option<ClientSecret>,
+    /// What is asked for; `openid` is among it.
+    pub scopes: Vec<String>,
+    /// None with a shared secret is among them.
+    pub algorithms: Vec<jsonwebtoken::Algorithm>,
+    /// Who is an operator: whoever one of these is about. Nobody where there is none.
+    pub operators: Vec<Claim>,
+}
+
+/// What a provider knows a client by. Never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ClientSecret(String);
+
+impl ClientSecret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The secret itself, for its provider.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for ClientSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("[redacted]")
     }
 }
 

@@ -2,6 +2,7 @@
 
 use baton_core::time::Timestamp;
 use baton_store::{Actor, AuditQuery, AuditReport, AuditRow, Broken, NewAudit};
+use serde_json::json;
 use tracing::error;
 
 use super::list::{page_size, wrong_token};
@@ -60,14 +61,23 @@ impl Service {
 
     /// Tells the log what was done that the store knows nothing of. It is done by then: a log that cannot be written is the
     /// operator's to hear of.
-    pub async fn tell_audit(&self, by: &Actor, (action, target): (&str, &str)) {
+    pub async fn tell_audit(&self, by: &Actor, what: (&str, &str)) {
+        self.append_audit(by, what, None).await;
+    }
+
+    /// The same of something that was refused, and why.
+    pub async fn tell_refused(&self, by: &Actor, what: (&str, &str), reason: &str) {
+        self.append_audit(by, what, Some(reason)).await;
+    }
+
+    async fn append_audit(&self, by: &Actor, (action, target): (&str, &str), refused: Option<&str>) {
         let entry = NewAudit {
             at: self.now(),
             by: by.clone(),
             action: action.to_owned(),
             target: target.to_owned(),
-            allowed: true,
-            detail: String::new(),
+            allowed: refused.is_none(),
+            detail: refused.map(|reason| json!({"reason": reason}).to_string()).unwrap_or_default(),
         };
         if let Err(why) = self.store.append_audit(vec![entry]).await {
             error!(error = %why, action, target, "what was done could not be told to the audit log");

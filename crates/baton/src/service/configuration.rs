@@ -10,8 +10,9 @@ use utoipa::ToSchema;
 use super::grants::spell_rate;
 use crate::access::NamePattern;
 use crate::config::settings::{
-    Agent, Audience, Auth, Card, CertificateRule, ClaimRule, ClaimTest, Compat, Destination, Issuer, Limits,
-    Net, Node, Process, Protocol, ProxyHeader, Rlimits, Runner, Settings, Skill, UserRule,
+    Agent, Audience, Auth, Card, CertificateRule, Claim, ClaimRule, ClaimTest, Compat, Console, Destination,
+    Issuer, Limits, Net, Node, Oidc, Process, Protocol, ProxyHeader, Rlimits, Runner, Settings, Skill,
+    UserRule,
 };
 
 /// A section of the configuration.
@@ -45,8 +46,8 @@ pub fn in_force(started: &Settings, read: &Settings) -> Settings {
         failures_per_address: started.limits.failures_per_address,
         ..read.limits.clone()
     };
-    let (net, auth) = (started.net.clone(), started.auth.clone());
-    Settings { file: started.file.clone(), node, net, auth, limits, agents: read.agents.clone() }
+    let (net, auth, console) = (started.net.clone(), started.auth.clone(), started.console.clone());
+    Settings { file: started.file.clone(), node, net, auth, console, limits, agents: read.agents.clone() }
 }
 
 /// The sections beside those of agents in which two settings are not the same.
@@ -55,6 +56,7 @@ pub fn differing(one: &Settings, other: &Settings) -> Vec<&'static str> {
         ("[node]", one.node != other.node),
         ("[net]", one.net != other.net),
         ("[auth]", one.auth != other.auth),
+        ("[console]", one.console != other.console),
         ("[limits]", one.limits != other.limits),
     ];
     sections.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
@@ -62,11 +64,12 @@ pub fn differing(one: &Settings, other: &Settings) -> Vec<&'static str> {
 
 /// Every section, in the order of a file. A setting that is not named here does not compile.
 pub fn sections(settings: &Settings) -> Vec<Section> {
-    let Settings { file, node, net, auth, limits, agents } = settings;
+    let Settings { file, node, net, auth, console, limits, agents } = settings;
     let mut all = vec![
         Section { name: "node".to_owned(), entries: of_node(file.as_deref(), node) },
         Section { name: "net".to_owned(), entries: of_net(net) },
         Section { name: "auth".to_owned(), entries: of_auth(auth) },
+        Section { name: "console".to_owned(), entries: of_console(console) },
         Section { name: "limits".to_owned(), entries: of_limits(limits) },
     ];
     all.extend(
@@ -147,18 +150,41 @@ fn of_certificate(CertificateRule { name, grant }: &CertificateRule) -> String {
 }
 
 fn of_issuer(Issuer { url, audience, algorithms, rules }: &Issuer) -> String {
-    let algorithms: Vec<_> = algorithms.iter().map(|algorithm| format!("{algorithm:?}")).collect();
-    let rules: Vec<_> = rules.iter().map(of_claim).collect();
-    format!("{url} for {} by {} ({})", audience.join(", "), algorithms.join(", "), rules.join(", "))
+    let rule = |ClaimRule { claim, grant }: &ClaimRule| format!("{} → {grant}", of_claim(claim));
+    let rules: Vec<_> = rules.iter().map(rule).collect();
+    format!("{url} for {} by {} ({})", audience.join(", "), spelled(algorithms), rules.join(", "))
 }
 
-fn of_claim(ClaimRule { path, test, grant }: &ClaimRule) -> String {
+fn spelled(algorithms: &[jsonwebtoken::Algorithm]) -> String {
+    listed(algorithms.iter().map(|algorithm| format!("{algorithm:?}")))
+}
+
+fn of_claim(Claim { path, test }: &Claim) -> String {
     let test = match test {
         ClaimTest::Equals(value) => format!("is {value}"),
         ClaimTest::Contains(value) => format!("contains {value}"),
         ClaimTest::OneOf(values) => format!("is one of {}", serde_json::json!(values)),
     };
-    format!("{} {test} → {grant}", path.join("."))
+    format!("{} {test}", path.join("."))
+}
+
+fn of_console(console: &Console) -> Vec<Entry> {
+    let Console { oidc } = console;
+    let Some(oidc) = oidc else { return vec![entry("oidc", "none: by the link of `baton login` only")] };
+    let Oidc { issuer, client_id, client_secret, scopes, algorithms, operators } = &**oidc;
+    let operators =
+        if operators.is_empty() { "nobody".to_owned() } else { listed(operators.iter().map(of_claim)) };
+    vec![
+        entry("oidc.issuer", issuer),
+        entry("oidc.client_id", client_id),
+        entry(
+            "oidc.client_secret",
+            if client_secret.is_some() { "there is one; not shown" } else { "none: a public client" },
+        ),
+        entry("oidc.scopes", scopes.join(" ")),
+        entry("oidc.algorithms", spelled(algorithms)),
+        entry("oidc.operators", operators),
+    ]
 }
 
 fn of_limits(limits: &Limits) -> Vec<Entry> {
@@ -335,6 +361,7 @@ mod tests {
             },
             net: Net::default(),
             auth: Auth::default(),
+            console: Console::default(),
             limits: Limits::default(),
             agents: std::collections::BTreeMap::new(),
         }

@@ -21,6 +21,7 @@ pub mod peers;
 pub mod push;
 pub mod retry;
 pub mod send;
+pub mod sign_in;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -45,6 +46,7 @@ use control::Controls;
 pub use error::Error;
 use hub::Hub;
 use manifest::Site;
+use sign_in::SignIn;
 
 /// What every use case works with. One per node, cheap to clone.
 #[derive(Clone)]
@@ -62,6 +64,8 @@ pub struct Service {
     pub seal: Seal,
     /// Whose word on who somebody is counts.
     pub issuers: Issuers,
+    /// Where operators sign in, besides with a link.
+    pub sign_in: Option<Arc<SignIn>>,
     /// Who was refused lately.
     pub refusals: Arc<Refusals>,
     pub limits: Arc<RwLock<Arc<Limits>>>,

@@ -4,12 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
-use url::Url;
 
-use crate::access::jwt::Issuer;
+use crate::access::jwt::{Discovery, Issuer};
 use crate::net::dialer::{Ask, Dialer, Target};
 
 /// How long keys are taken before it is asked again: a key that was withdrawn is good that long at most.
@@ -20,13 +18,6 @@ const AGAIN: Duration = Duration::from_mins(1);
 
 /// Bytes of an answer, and how long it may take.
 const BOUNDS: (usize, Duration) = (256 * 1024, Duration::from_secs(10));
-
-/// What an issuer says of itself.
-#[derive(Deserialize)]
-struct Discovery {
-    issuer: String,
-    jwks_uri: String,
-}
 
 pub async fn run(issuer: Arc<Issuer>, dialer: Dialer, stop: CancellationToken) {
     let mut next = Duration::ZERO;
@@ -69,16 +60,9 @@ pub async fn sweep(issuer: &Issuer, dialer: &Dialer) -> Option<bool> {
 /// The text of its set of keys.
 async fn ask(issuer: &Issuer, dialer: &Dialer) -> Result<bytes::Bytes, String> {
     let said = get(dialer, &issuer.settings.discovery()).await?;
-    let Discovery { issuer: named, jwks_uri } =
-        serde_json::from_slice(&said).map_err(|why| format!("its discovery document: {why}"))?;
-    if named != issuer.settings.url {
-        return Err(format!("its discovery document is that of {named:?}; write the url as it stands there"));
-    }
-    let scheme = |url: &str| Url::parse(url).map(|url| url.scheme().to_owned()).unwrap_or_default();
-    if scheme(&jwks_uri) != "https" && scheme(&issuer.settings.url) == "https" {
-        return Err("its jwks_uri is not reached by https".to_owned());
-    }
-    get(dialer, &jwks_uri).await
+    let discovery = Discovery::read(&said, &issuer.settings.url)?;
+    issuer.heard(&discovery);
+    get(dialer, discovery.keys()).await
 }
 
 async fn get(dialer: &Dialer, url: &str) -> Result<bytes::Bytes, String> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use baton_core::time::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::config::settings::{ClaimRule, ClaimTest};
+use crate::config::settings::{Claim, ClaimTest};
 
 /// How far an issuer's clock may be from ours.
 const SKEW: Duration = Duration::from_secs(30);
@@ -39,14 +39,14 @@ pub fn subject(claims: &Claims) -> Option<&str> {
     right.then_some(subject)
 }
 
-/// Whether a rule is about a token with these claims.
-pub fn is_meant(rule: &ClaimRule, claims: &Claims) -> bool {
-    let Some((first, rest)) = rule.path.split_first() else { return false };
+/// Whether claims say what is wanted.
+pub fn is_meant(wanted: &Claim, claims: &Claims) -> bool {
+    let Some((first, rest)) = wanted.path.split_first() else { return false };
     let found = rest.iter().try_fold(claims.get(first), |at, name| match at {
         Some(Value::Object(members)) => Ok(members.get(name)),
         _ => Err(()),
     });
-    match (found, &rule.test) {
+    match (found, &wanted.test) {
         (Ok(Some(value)), ClaimTest::Equals(wanted)) => value == wanted,
         (Ok(Some(value)), ClaimTest::OneOf(wanted)) => wanted.contains(value),
         (Ok(Some(Value::Array(values))), ClaimTest::Contains(wanted)) => values.contains(wanted),
@@ -116,7 +116,7 @@ mod tests {
         }));
         let meant = |path: &[&str], test: ClaimTest| {
             let path = path.iter().map(|name| (*name).to_owned()).collect();
-            is_meant(&ClaimRule { path, test, grant: "g".to_owned() }, &all)
+            is_meant(&Claim { path, test }, &all)
         };
         let (equals, contains) = (ClaimTest::Equals, ClaimTest::Contains);
         assert!(meant(&["email"], equals(json!("ada@example.com"))));

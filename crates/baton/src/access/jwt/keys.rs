@@ -83,15 +83,21 @@ impl Keys {
 
     /// The key that a token names, or the only one that fits where it names none.
     pub async fn find(&self, kid: Option<&str>, algorithm: Algorithm) -> Result<DecodingKey, Missing> {
-        let mut asked = self.asked.subscribe();
         match self.look(kid, algorithm) {
-            Err(_) if self.may_ask() => {
-                self.wanted.notify_one();
-                let _ = tokio::time::timeout(WAIT, asked.changed()).await;
-                self.look(kid, algorithm)
-            }
+            Err(_) if self.ask().await => self.look(kid, algorithm),
             found => found,
         }
+    }
+
+    /// Lets the issuer be asked, where it is time to, and waits for what comes of it; whether it was worth waiting.
+    pub async fn ask(&self) -> bool {
+        let mut asked = self.asked.subscribe();
+        let may = self.may_ask();
+        if may {
+            self.wanted.notify_one();
+            let _ = tokio::time::timeout(WAIT, asked.changed()).await;
+        }
+        may
     }
 
     fn look(&self, kid: Option<&str>, algorithm: Algorithm) -> Result<DecodingKey, Missing> {

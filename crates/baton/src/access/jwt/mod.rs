@@ -5,9 +5,11 @@
 
 mod claims;
 mod crypto;
+mod discovery;
+mod identity;
 mod keys;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use baton_core::time::Timestamp;
 use jsonwebtoken::dangerous::insecure_decode_claims;
@@ -17,6 +19,8 @@ use serde::Deserialize;
 use crate::clock::Clock;
 use crate::config::settings;
 use claims::Claims;
+pub use claims::is_meant;
+pub use discovery::{Discovery, Endpoints};
 pub use keys::{Keys, Missing};
 
 /// Bytes of a token: those with many groups in them have a few thousand, and all headers of HTTP/2 have 16 KiB.
@@ -25,11 +29,12 @@ const BYTES: usize = 12 * 1024;
 /// What `typ` may say (RFC 8725 §3.11): an ID token, or an access token of RFC 9068. Others are for something else.
 const TYPES: [&str; 3] = ["JWT", "at+jwt", "application/at+jwt"];
 
-/// An issuer and its keys.
+/// An issuer, its keys, and where people sign in there.
 #[derive(Debug)]
 pub struct Issuer {
     pub settings: settings::Issuer,
     pub keys: Keys,
+    endpoints: RwLock<Option<Arc<Endpoints>>>,
 }
 
 /// All of them. Cheap to clone.
@@ -66,8 +71,7 @@ struct Named {
 
 impl Issuers {
     pub fn new(issuers: Vec<settings::Issuer>, clock: Clock) -> Self {
-        crypto::install();
-        let known = |settings| Arc::new(Issuer { settings, keys: Keys::new(clock.clone()) });
+        let known = |settings| Arc::new(Issuer::new(settings, clock.clone()));
         Self { all: issuers.into_iter().map(known).collect(), clock }
     }
 
@@ -86,7 +90,7 @@ impl Issuers {
         let until = claims::good_until(&claims, self.clock.now()).ok_or(Refused::Token)?;
         let subject = claims::subject(&claims).ok_or(Refused::Token)?;
         let mut rules = issuer.settings.rules.iter();
-        let rule = rules.find(|rule| claims::is_meant(rule, &claims)).ok_or(Refused::Token)?;
+        let rule = rules.find(|rule| is_meant(&rule.claim, &claims)).ok_or(Refused::Token)?;
         let subject = format!("{} {subject}", issuer.settings.url).into();
         Ok(Bearer { grant: rule.grant.clone(), subject, until })
     }
@@ -111,6 +115,27 @@ impl Issuers {
 }
 
 impl Issuer {
+    pub fn new(settings: settings::Issuer, clock: Clock) -> Self {
+        crypto::install();
+        Self { settings, keys: Keys::new(clock), endpoints: RwLock::default() }
+    }
+
+    /// Keeps what it says of itself.
+    pub fn heard(&self, discovery: &Discovery) {
+        let endpoints = discovery.endpoints().map(Arc::new);
+        *self.endpoints.write().unwrap_or_else(PoisonError::into_inner) = endpoints;
+    }
+
+    /// Where people sign in, as it was heard last. Where nothing was heard yet it is asked, if it may be asked again.
+    pub async fn endpoints(&self) -> Option<Arc<Endpoints>> {
+        let known = || self.endpoints.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(known) = known() {
+            return Some(known);
+        }
+        self.keys.ask().await;
+        known()
+    }
+
     /// The claims of a token, where its issuer made it for this node. Its times are looked at by who has the clock.
     async fn verify(&self, token: &[u8], header: &Header) -> Result<Claims, Refused> {
         let settings::Issuer { url, audience, algorithms, .. } = &self.settings;

@@ -17,6 +17,7 @@ use url::Url;
 use super::super::Doors;
 use super::login;
 use super::session::Session;
+use crate::service::sign_in;
 
 /// Nothing but our own files, and nothing of ours in a frame.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -33,6 +34,9 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The cookie where the connection is secret: browsers keep it from every other host and from plain HTTP.
 const SECURE_COOKIE: &str = "__Host-baton";
+
+/// The cookie of a sign-in that has begun at a provider.
+const SECURE_BINDING: &str = "__Host-baton-oidc";
 
 /// Adds what every answer of the console carries, where it does not say otherwise itself.
 pub async fn harden(mut response: Response) -> Response {
@@ -76,7 +80,7 @@ impl FromRequestParts<Arc<Doors>> for Visitor {
         let at =
             parts.uri.path_and_query().filter(|_| page).map_or("/console".to_owned(), ToString::to_string);
         let Some(session) = found else { return Err(login::ask_for(&at)) };
-        let by = Actor::new("operator", doors.gate.origin_of(parts).to_string());
+        let by = session.actor(&doors.gate.origin_of(parts).to_string());
         Ok(Self { session, by, at, refreshes })
     }
 }
@@ -116,22 +120,66 @@ fn plain_cookie(headers: &HeaderMap, uri: &Uri) -> String {
 
 /// The header that makes a browser keep a session, or forget it where `secret` is empty.
 pub fn set_cookie(headers: &HeaderMap, uri: &Uri, secret: &str) -> (HeaderName, HeaderValue) {
+    session_cookie(is_secret(headers), headers, uri, secret)
+}
+
+/// The same where it is known whether the connection is secret.
+pub fn session_cookie(
+    is_secret: bool,
+    headers: &HeaderMap,
+    uri: &Uri,
+    secret: &str,
+) -> (HeaderName, HeaderValue) {
     let age = if secret.is_empty() { "; Max-Age=0" } else { "" };
-    let text = if is_secret(headers) {
+    cookie(&if is_secret {
         format!("{SECURE_COOKIE}={secret}; Path=/; Secure; HttpOnly; SameSite=Strict{age}")
     } else {
         let name = plain_cookie(headers, uri);
         format!("{name}={secret}; Path=/console; HttpOnly; SameSite=Strict{age}")
-    };
-    (SET_COOKIE, HeaderValue::from_str(&text).expect("a secret and a port are plain ASCII"))
+    })
+}
+
+/// The header that ties a sign-in to the browser that began it, or forgets it where `secret` is empty. The way back comes
+/// from another site, where nothing `Strict` is sent along.
+pub fn binding_cookie(
+    is_secret: bool,
+    headers: &HeaderMap,
+    uri: &Uri,
+    secret: &str,
+) -> (HeaderName, HeaderValue) {
+    let age = if secret.is_empty() { 0 } else { sign_in::LIFE.as_secs() };
+    cookie(&if is_secret {
+        format!("{SECURE_BINDING}={secret}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={age}")
+    } else {
+        let name = plain_binding(headers, uri);
+        format!("{name}={secret}; Path=/console/login; HttpOnly; SameSite=Lax; Max-Age={age}")
+    })
+}
+
+fn plain_binding(headers: &HeaderMap, uri: &Uri) -> String {
+    format!("{}-oidc", plain_cookie(headers, uri))
+}
+
+fn cookie(text: &str) -> (HeaderName, HeaderValue) {
+    (SET_COOKIE, HeaderValue::from_str(text).expect("a secret and a port are plain ASCII"))
 }
 
 /// What the request brings as the secret of a session.
 fn secrets<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> impl Iterator<Item = String> + use<'r> {
     let plain = plain_cookie(headers, uri);
+    cookies(headers, move |name| name == SECURE_COOKIE || name == plain)
+}
+
+/// What the request brings as the secret of a sign-in that has begun.
+pub fn binding(is_secret: bool, headers: &HeaderMap, uri: &Uri) -> Option<String> {
+    let known = if is_secret { SECURE_BINDING.to_owned() } else { plain_binding(headers, uri) };
+    cookies(headers, |name| name == known).next()
+}
+
+fn cookies(headers: &HeaderMap, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = String> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.filter(move |(name, _)| *name == SECURE_COOKIE || *name == plain).map(|(_, value)| value.to_owned())
+    pairs.filter(move |(name, _)| wanted(name)).map(|(_, value)| value.to_owned())
 }
 
 #[cfg(test)]
@@ -195,5 +243,23 @@ mod tests {
             ("cookie", "a=b; baton-8421=x; baton-8420=y; __Host-baton=z"),
         ]);
         assert_eq!(secrets(&sent, &uri).collect::<Vec<_>>(), ["y", "z"]);
+    }
+
+    #[test]
+    fn a_sign_in_is_tied_to_a_browser_that_comes_back_from_elsewhere() {
+        let (uri, here) =
+            (Uri::from_static("/console/login/callback"), headers(&[("host", "127.0.0.1:8420")]));
+        let plain = binding_cookie(false, &here, &uri, "s").1;
+        assert_eq!(plain, "baton-8420-oidc=s; Path=/console/login; HttpOnly; SameSite=Lax; Max-Age=600");
+        let secret = binding_cookie(true, &here, &uri, "s").1;
+        assert_eq!(secret, "__Host-baton-oidc=s; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=600");
+        assert!(binding_cookie(true, &here, &uri, "").1.to_str().unwrap().ends_with("Max-Age=0"));
+        let sent = headers(&[
+            ("host", "127.0.0.1:8420"),
+            ("cookie", "baton-8420=a; baton-8421-oidc=b; baton-8420-oidc=c; __Host-baton-oidc=d"),
+        ]);
+        assert_eq!(binding(false, &sent, &uri).as_deref(), Some("c"));
+        assert_eq!(binding(true, &sent, &uri).as_deref(), Some("d"), "a plain one counts for nothing there");
+        assert_eq!(secrets(&sent, &uri).collect::<Vec<_>>(), ["a"], "and is no session");
     }
 }

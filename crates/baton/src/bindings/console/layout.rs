@@ -16,6 +16,7 @@ use super::assets::{MARK_PATH, SCRIPT_PATH, STYLE_PATH};
 use super::guard::Visitor;
 use super::session::Notice;
 use super::{control, words};
+use crate::plain::harmless;
 use crate::service::{Error, Service};
 
 /// The pages of the navigation, each with its key after `g`.
@@ -68,7 +69,7 @@ pub struct Page {
 impl Page {
     pub fn new(here: Here, title: impl Into<String>, body: Markup) -> Self {
         // A title may be somebody's text too.
-        let title = crate::plain::harmless(&title.into()).into_owned();
+        let title = harmless(&title.into()).into_owned();
         Self { here, title, body, status: StatusCode::OK }
     }
 }
@@ -139,7 +140,7 @@ pub async fn nowhere(State(doors): State<Arc<Doors>>, visitor: Visitor) -> Respo
     show(&doors, &visitor, Ok(page)).await
 }
 
-fn respond(status: StatusCode, page: &Markup) -> Response {
+pub fn respond(status: StatusCode, page: &Markup) -> Response {
     let kind = HeaderValue::from_static("text/html; charset=utf-8");
     (status, [(CONTENT_TYPE, kind)], page.0.clone()).into_response()
 }
@@ -149,6 +150,24 @@ pub fn answer(page: &Markup) -> Response {
 }
 
 pub fn document(title: &str, kind: &str, body: &Markup) -> Markup {
+    framed(title, kind, &html! {}, body)
+}
+
+/// A page that goes on by itself to another, which may be elsewhere. A redirect would not do: browsers hold what follows on a
+/// form to `form-action`, and keep strict cookies back where a redirect came from another site.
+pub fn leads(title: &str, to: &str, body: &Markup) -> Markup {
+    let body = html! {
+        main.alone #main {
+            (mark())
+            h1 { (title) }
+            (body)
+            p { a.button href=(to) { "Continue" } }
+        }
+    };
+    framed(title, "refused", &html! { meta http-equiv="refresh" content={ "0;url=" (to) }; }, &body)
+}
+
+fn framed(title: &str, kind: &str, head: &Markup, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -156,6 +175,7 @@ pub fn document(title: &str, kind: &str, body: &Markup) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 meta name="color-scheme" content="light dark";
+                (head)
                 title { (title) " · Baton" }
                 link rel="icon" href=(*MARK_PATH) type="image/svg+xml";
                 link rel="stylesheet" href=(*STYLE_PATH);
@@ -240,7 +260,7 @@ impl Shell {
                     "1 node · " (words::count(self.open, "open task", "open tasks"))
                     form method="post" action="/console/logout" {
                         (hidden(visitor))
-                        button.plain title={ "signed in from " (visitor.session.origin) } { "Sign out" }
+                        button.plain title={ "signed in from " (visitor.session.origin) @if let Some(person) = &visitor.session.person { " as " (harmless(person)) } } { "Sign out" }
                     }
                 }
             }

@@ -13,9 +13,9 @@ use maud::{Markup, html};
 use super::super::{Doors, body, fault};
 use super::form::{Fields, Form};
 use super::guard::{is_ours, set_cookie};
-use super::layout;
-use super::words;
+use super::{layout, oidc, words};
 use crate::service::Error;
+use crate::service::sign_in::SignIn;
 
 /// Bytes of the form: a code and a path.
 const FORM_BYTES: usize = 8 * 1024;
@@ -27,17 +27,26 @@ pub fn ask_for(at: &str) -> Response {
     Redirect::to(&to).into_response()
 }
 
-pub async fn show(request: http::request::Parts) -> Response {
+pub async fn show(State(doors): State<Arc<Doors>>, request: http::request::Parts) -> Response {
     let fields = Fields::parse(request.uri.query().unwrap_or_default().as_bytes());
-    layout::answer(&page(fields.text("to"), None))
+    layout::answer(&page(doors.service.sign_in.as_deref(), fields.text("to"), None))
 }
 
-fn page(to: &str, wrong: Option<&str>) -> Markup {
+/// The page of the console that somebody wants who is sent to sign in; the first where it is none.
+pub fn page_of(to: &str) -> &str {
+    let page = to.starts_with("/console") && !to.starts_with("/console/log");
+    if page && to.bytes().all(|byte| byte.is_ascii_graphic()) { to } else { "/console" }
+}
+
+fn page(sign_in: Option<&SignIn>, to: &str, wrong: Option<&str>) -> Markup {
     let body = html! {
         main.alone #main {
             (layout::mark())
             h1 { "Sign in to this node" }
-            p.quiet { "On the machine where the node runs, as its user, run" }
+            @match sign_in {
+                Some(sign_in) => (oidc::offer(sign_in, to)),
+                None => p.quiet { "On the machine where the node runs, as its user, run" },
+            }
             pre.mono { "baton login" }
             p.quiet { "and open the link that it prints, or paste the code here. A code works once, within 5 minutes." }
             @if let Some(wrong) = wrong {
@@ -45,8 +54,8 @@ fn page(to: &str, wrong: Option<&str>) -> Markup {
             }
             form.acts method="post" action="/console/login" #login {
                 input type="hidden" name="to" value=(to);
-                input.grow type="password" name="code" aria-label="The code" placeholder="Code" autocomplete="one-time-code" required autofocus;
-                button.primary { "Sign in" }
+                input.grow type="password" name="code" aria-label="The code" placeholder="Code" autocomplete="one-time-code" required autofocus[sign_in.is_none()];
+                button.primary[sign_in.is_none()] { "Sign in" }
             }
             p.faint {
                 "You are signed out after " (words::span(super::session::IDLE)) " without a click, after "
@@ -60,9 +69,7 @@ fn page(to: &str, wrong: Option<&str>) -> Markup {
 pub async fn enter(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
     let (parts, content) = request.into_parts();
     let refuse = |status, to: &str, wrong: &str| {
-        let mut response = layout::answer(&page(to, Some(wrong)));
-        *response.status_mut() = status;
-        response
+        layout::respond(status, &page(doors.service.sign_in.as_deref(), to, Some(wrong)))
     };
     if !is_ours(&parts.headers, &parts.uri, &doors.service.site.base) {
         return refuse(
@@ -86,9 +93,7 @@ pub async fn enter(State(doors): State<Arc<Doors>>, request: Request<Body>) -> R
     };
     let by = Actor::new("operator", origin);
     doors.service.tell_audit(&by, ("console.sign-in", "console")).await;
-    let to = fields.text("to");
-    let page = to.starts_with("/console") && !to.starts_with("/console/log");
-    let to = if page && to.bytes().all(|byte| byte.is_ascii_graphic()) { to } else { "/console" };
+    let to = page_of(fields.text("to"));
     let cookie = set_cookie(&parts.headers, &parts.uri, secret.reveal());
     ([cookie], Redirect::to(to)).into_response()
 }

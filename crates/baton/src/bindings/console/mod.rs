@@ -16,6 +16,7 @@ mod inbox;
 mod layout;
 mod live;
 mod login;
+mod oidc;
 mod requests;
 mod session;
 mod settings;
@@ -30,6 +31,7 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use super::Doors;
+use crate::service::sign_in;
 pub use session::Sessions;
 
 /// Where all of it is.
@@ -72,6 +74,8 @@ pub fn router() -> Router<Arc<Doors>> {
         .route("/console/agents/{name}/{what}", post(control::agent))
         .route("/console/grants/{id}/hold/{what}", post(control::grant))
         .route("/console/login", get(login::show).post(login::enter))
+        .route("/console/login/oidc", post(oidc::begin))
+        .route(sign_in::CALLBACK, get(oidc::come_back))
         .route("/console/logout", post(login::leave))
         .route("/console/live", get(live::follow))
         .route("/console/assets/{name}", get(assets::serve))

@@ -7,13 +7,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use baton_core::time::Timestamp;
+use baton_store::Actor;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::Token;
-use crate::clock::random_bytes;
+use crate::access::Secret;
 
 /// How long a code opens the console.
 const CODE_LIFE: Duration = Duration::from_mins(5);
@@ -30,30 +28,6 @@ const SESSIONS: usize = 64;
 
 type Digest32 = [u8; 32];
 
-/// 256 random bits as text. It prints as `[redacted]`.
-pub struct Secret(String);
-
-impl Secret {
-    fn random() -> Self {
-        Self(BASE64_URL_SAFE_NO_PAD.encode(random_bytes()))
-    }
-
-    fn digest(text: &str) -> Digest32 {
-        Token::digest_of(text.as_bytes())
-    }
-
-    /// The secret itself, to be shown once.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
-    }
-}
-
 /// Somebody who is signed in.
 #[derive(Clone)]
 pub struct Session {
@@ -62,6 +36,8 @@ pub struct Session {
     pub csrf: Arc<str>,
     /// Where it was opened from.
     pub origin: Arc<str>,
+    /// Who has opened it, where its provider said so: the subject, and the issuer.
+    pub person: Option<Arc<str>>,
     created_at: Timestamp,
     used_at: Timestamp,
     /// Cancelled when the session is over.
@@ -75,6 +51,14 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
+    /// Who does something in it from `origin`, for the audit log.
+    pub fn actor(&self, origin: &str) -> Actor {
+        match &self.person {
+            Some(person) => Actor::new("operator", format!("{origin} as {person}")),
+            None => Actor::new("operator", origin),
+        }
+    }
+
     fn holds(&self, now: Timestamp) -> bool {
         now.since(self.used_at) < IDLE && now.since(self.created_at) < LIFE
     }
@@ -120,7 +104,12 @@ impl Sessions {
         let mut known = self.known();
         let at = known.codes.iter().position(|(of, _)| *of == digest)?;
         let (_, until) = known.codes.remove(at);
-        (until > now).then(|| known.open(origin, now))
+        (until > now).then(|| known.open(origin, None, now))
+    }
+
+    /// Opens a session for somebody whom a provider has signed in.
+    pub fn open(&self, origin: &str, person: Arc<str>, now: Timestamp) -> (Secret, Session) {
+        self.known().open(origin, Some(person), now)
     }
 
     /// The session that this secret is of. What a person does prolongs it, what a page does by itself does not.
@@ -161,7 +150,7 @@ impl Sessions {
 }
 
 impl Known {
-    fn open(&mut self, origin: &str, now: Timestamp) -> (Secret, Session) {
+    fn open(&mut self, origin: &str, person: Option<Arc<str>>, now: Timestamp) -> (Secret, Session) {
         self.forget_ended(now);
         if self.sessions.len() >= SESSIONS {
             let oldest = self.sessions.values().min_by_key(|session| session.used_at).map(|it| it.id);
@@ -172,8 +161,9 @@ impl Known {
         let secret = Secret::random();
         let session = Session {
             id: Secret::digest(secret.reveal()),
-            csrf: Secret::random().0.into(),
+            csrf: Secret::random().into_text().into(),
             origin: origin.into(),
+            person,
             created_at: now,
             used_at: now,
             over: CancellationToken::new(),
@@ -260,6 +250,17 @@ mod tests {
         assert!(one.over.is_cancelled());
         assert!(sessions.find(first.reveal(), true, at(1)).is_none());
         assert!(sessions.find(second.reveal(), true, at(1)).is_some());
+    }
+
+    #[test]
+    fn whoever_signed_in_at_a_provider_is_told_by_name() {
+        let sessions = Sessions::default();
+        let (secret, session) = sessions.open("here", "ada at https://id.example.com".into(), at(0));
+        let by = session.actor("there");
+        assert_eq!((&*by.name, &*by.origin), ("operator", "there as ada at https://id.example.com"));
+        assert!(sessions.find(secret.reveal(), true, at(479)).is_some());
+        assert!(sessions.find(secret.reveal(), true, at(959)).is_none(), "and it ends as others do");
+        assert_eq!(opened(&sessions, 0).1.actor("there").origin, "there");
     }
 
     #[test]

@@ -37,7 +37,11 @@ async fn load(service: &Service, visitor: &Visitor) -> Result<Page, Error> {
                     dt { "API" } dd.mono { "/api/v1" }
                 }
                 h2 { "You" }
-                p.quiet { "The operator, signed in from " (visitor.session.origin) "." }
+                p.quiet {
+                    "The operator, signed in from " (visitor.session.origin)
+                    @if let Some(person) = &visitor.session.person { " as " (text::theirs(person)) }
+                    "."
+                }
                 form method="post" action="/console/logout" { (hidden(visitor)) button { "Sign out" } }
             }
         }

@@ -97,6 +97,18 @@ const MISTAKES: &[&str] = &[
     "[[auth.issuers]]\nurl = \"https://a.b\"\naudience = \"c\"\nalgorithms = [\"none\"]\nrules = [{ claim = \"a\", equals = 1, grant = \"g\" }]",
     "[[auth.issuers]]\nurl = \"https://a.b\"\naudience = \"c\"\nalgorithms = [\"RS265\"]\nrules = [{ claim = \"a\", equals = 1, grant = \"g\" }]",
     "[[auth.issuers]]\nurl = \"https://a.b\"\naudience = \"c\"\nalgorithms = []\nrules = [{ claim = \"a\", equals = 1, grant = \"g\" }]",
+    "[console]\noidc = true",
+    "[console.oidc]\nissuer = \"https://a.b\"\nclient_id = \"c\"",
+    "[node]\npublic_url = \"http://a.b\"\n[console.oidc]\nissuer = \"https://a.b\"\nclient_id = \"c\"",
+    "[node]\npublic_url = \"https://n.b\"\n[console.oidc]\nissuer = \"https://a.b\"",
+    "[node]\npublic_url = \"https://n.b\"\n[console.oidc]\nissuer = \"http://a.b\"\nclient_id = \"c\"",
+    "[node]\npublic_url = \"https://n.b\"\n[console.oidc]\nissuer = \"https://a.b\"\nclient_id = \"\"",
+    "[node]\npublic_url = \"https://n.b\"\n[console.oidc]\nissuer = \"https://a.b\"\nclient_id = \"c\"\nclient_secret = \"d\"",
+    "[node]\npublic_url = \"https://n.b\"\n[console.oidc]\nissuer = \"https://a.b\"\nclient_id = \"c\"\nclient_secret_file = \"no/such\"",
+    "[node]\npublic_url = \"https://n.b\"\n[console.oidc]\nissuer = \"https://a.b\"\nclient_id = \"c\"\nscopes = [\"openid email\"]",
+    "[node]\npublic_url = \"https://n.b\"\n[console.oidc]\nissuer = \"https://a.b\"\nclient_id = \"c\"\nalgorithms = [\"HS256\"]",
+    "[node]\npublic_url = \"https://n.b\"\n[console.oidc]\nissuer = \"https://a.b\"\nclient_id = \"c\"\noperators = [{ claim = \"sub\" }]",
+    "[node]\npublic_url = \"https://n.b\"\n[console.oidc]\nissuer = \"https://a.b\"\nclient_id = \"c\"\noperators = [{ claim = \"sub\", equals = \"x\", grant = \"g\" }]",
     "[limits]\nbody = \"10 parsecs\"",
     "[limits]\nbody = \"1B\"",
     "[limits]\nstreams_per_grant = 0",
@@ -245,7 +257,9 @@ fn setting(line: &str) -> Option<&str> {
 fn the_template_with_everything_in_it_is_read() {
     let lines = TEMPLATE.lines().map(|line| setting(line).unwrap_or(line));
     let full: Vec<&str> = lines
-        .filter(|line| !["dev = true", "stall", "pass_env"].iter().any(|key| line.starts_with(key)))
+        .filter(|line| {
+            !["dev = true", "stall", "pass_env", "client_secret_file"].iter().any(|key| line.starts_with(key))
+        })
         .collect();
     let full = full.join("\n");
     let full = full.replace("[\"10.0.0.7\"]", "[\"10.0.0.0/8\", \"::1\"]");

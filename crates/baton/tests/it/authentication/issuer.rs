@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use baton::config::settings::{self, ClaimRule, ClaimTest, Destination, Network, Settings};
+use baton::config::settings::{self, Claim, ClaimRule, ClaimTest, Destination, Network, Settings};
 use baton::keys::{Algorithm, Jwk, Jwks, SecretKey};
 use serde_json::{Value, json};
 
-use crate::script::{Server, nothing, ok, status};
+use crate::script::{Asked, Server, nothing, ok, status};
 
 pub const AUDIENCE: &str = "https://agents.example.com";
 
@@ -22,6 +22,8 @@ struct State {
     discovery: Mutex<Value>,
     /// What its set of keys says instead.
     set: Mutex<Value>,
+    /// What its token endpoint answers, and with which status.
+    granted: Mutex<(u16, Value)>,
 }
 
 #[derive(Clone)]
@@ -45,9 +47,18 @@ impl Issuer {
             };
             match asked.line.as_str() {
                 "GET /.well-known/openid-configuration" => {
-                    or(&answering.discovery, json!({"issuer": url, "jwks_uri": format!("{url}/keys")}))
+                    let at = |path: &str| format!("{url}/{path}");
+                    let usual = json!({
+                        "issuer": url, "jwks_uri": at("keys"),
+                        "authorization_endpoint": at("authorize?of=people"), "token_endpoint": at("token"),
+                    });
+                    or(&answering.discovery, usual)
                 }
                 "GET /keys" => or(&answering.set, serde_json::to_value(answering.jwks()).unwrap()),
+                "POST /token" => {
+                    let (code, granted) = answering.granted.lock().unwrap().clone();
+                    status(code, &granted)
+                }
                 _ => nothing(),
             }
         })
@@ -65,6 +76,16 @@ impl Issuer {
     /// How often its keys were asked for.
     pub fn times_asked(&self) -> usize {
         self.server.asked_for("GET /keys").len()
+    }
+
+    /// What its token endpoint was asked.
+    pub fn asked_for_tokens(&self) -> Vec<Asked> {
+        self.server.asked_for("POST /token")
+    }
+
+    /// Lets its token endpoint answer this from now on.
+    pub fn grant(&self, status: u16, granted: Value) {
+        *self.state.granted.lock().unwrap() = (status, granted);
     }
 
     pub fn add(&self, kid: &str, algorithm: Algorithm) {
@@ -142,9 +163,6 @@ pub fn token(header: &Value, claims: &Value, key: &SecretKey) -> String {
 
 /// `claim` contains `wanted`.
 pub fn contains(claim: &str, wanted: &str, grant: &str) -> ClaimRule {
-    ClaimRule {
-        path: vec![claim.to_owned()],
-        test: ClaimTest::Contains(wanted.into()),
-        grant: grant.to_owned(),
-    }
+    let claim = Claim { path: vec![claim.to_owned()], test: ClaimTest::Contains(wanted.into()) };
+    ClaimRule { claim, grant: grant.to_owned() }
 }

@@ -7,6 +7,8 @@ mod jwt;
 mod oauth;
 mod oidc;
 mod pki;
+mod provider;
 mod users;
 
-pub use issuer::Issuer;
+pub use issuer::{Issuer, token};
+pub use provider::Provider;

@@ -1,86 +1,18 @@
-//! Tokens of a real OpenID provider: npm `oidc-provider`, which `conformance/clients/install` installs.
-//!
-//! Without it these tests fail under `CI`; elsewhere they say so and pass.
+//! Tokens of a real OpenID provider.
 
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use baton::config::settings::{Destination, Issuer, Network};
 use baton_store::Verb;
 use baton_wire::fault::Kind;
-use http_body_util::{BodyExt as _, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
 use jsonwebtoken::Algorithm;
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::{Child, Command};
+use serde_json::json;
 
+use super::Provider;
 use super::issuer::contains;
-use crate::harness::{TestNode, User, message, request, soon};
+use crate::harness::{TestNode, User, message};
 
 const RESOURCE: &str = "https://agents.example.com/";
-
-/// The provider, as a process of its own; it ends with its standard input.
-struct Provider {
-    url: String,
-    _child: Child,
-    _folder: tempfile::TempDir,
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
-}
-
-impl Provider {
-    /// None where it is not installed.
-    async fn start() -> Option<Self> {
-        let installed = root().join("target/clients/oidc");
-        if !installed.join("node_modules/oidc-provider").exists() {
-            assert!(std::env::var_os("CI").is_none(), "run conformance/clients/install");
-            eprintln!("skipped: run conformance/clients/install");
-            return None;
-        }
-        // A module finds its packages beside itself, and tests run side by side.
-        let folder = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(installed.join("node_modules"), folder.path().join("node_modules"))
-            .unwrap();
-        std::fs::copy(root().join("conformance/oidc/provider.mjs"), folder.path().join("provider.mjs"))
-            .unwrap();
-        let mut child = Command::new("node")
-            .arg(folder.path().join("provider.mjs"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let url = soon(lines.next_line()).await.unwrap().expect("it prints its URL");
-        Some(Self { url, _child: child, _folder: folder })
-    }
-
-    async fn post(&self, path: &str, form: &str) -> Value {
-        // `ada:s3cret`.
-        let headers = [
-            ("content-type", "application/x-www-form-urlencoded"),
-            ("authorization", "Basic YWRhOnMzY3JldA=="),
-        ];
-        let client = Client::builder(TokioExecutor::new()).build_http::<Full<bytes::Bytes>>();
-        let request = request("POST", &format!("{}{path}", self.url), &headers, form.to_owned());
-        let (head, body) = soon(client.request(request)).await.unwrap().into_parts();
-        let body = soon(body.collect()).await.unwrap().to_bytes();
-        assert_eq!(head.status, 200, "{body:?}");
-        serde_json::from_slice(&body).unwrap_or_default()
-    }
-
-    /// A token for a resource, whose path says how it is to be signed.
-    async fn token(&self, resource: &str, scope: &str) -> String {
-        let form = format!("grant_type=client_credentials&scope={scope}&resource={resource}");
-        self.post("/token", &form).await["access_token"].as_str().unwrap().to_owned()
-    }
-}
 
 #[tokio::test]
 async fn its_tokens_reach_a_task() {

@@ -1,5 +1,8 @@
 //! Who gets into the console, how, and for how long.
 
+mod elsewhere;
+mod provider;
+
 use std::time::Duration;
 
 use baton_store::{Per, Rate};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use baton::config::settings::{
-    Agent, Auth, Card, Limits, Listen, Net, Node, Process, Protocol, Rlimits, Runner, Settings,
+    Agent, Auth, Card, Console, Limits, Listen, Net, Node, Process, Protocol, Rlimits, Runner, Settings,
 };
 use baton_core::ident::AgentName;
 
@@ -29,7 +29,8 @@ pub fn settings(folder: &Path) -> Settings {
     let agents = agents.into_iter().map(|agent| (agent.name.clone(), agent)).collect();
     // Tests come without credentials as often as they like; those that are about it say how often that is.
     let limits = Limits { failures_per_address: None, ..Limits::default() };
-    Settings { file: None, node, net: Net::default(), auth: Auth::default(), limits, agents }
+    let (net, auth, console) = (Net::default(), Auth::default(), Console::default());
+    Settings { file: None, node, net, auth, console, limits, agents }
 }
 
 fn agent(name: &str, runner: Runner) -> Agent {
