@@ -15,8 +15,8 @@ use crate::options::Options;
 use crate::report::{Bar, Report};
 
 const NAME: &str = "files";
-/// MiB above the idle node: the content once, and room for what is under way.
-const ONCE: Bar = Bar::AtMost(MEBIBYTES as f64 + 20.0);
+/// MiB above the idle node: the content once, and what is under way of it: pieces that are read, written and sent.
+const ONCE: Bar = Bar::AtMost(MEBIBYTES as f64 * 1.5);
 const SETTLE: Duration = Duration::from_secs(1);
 /// A node that is silent for so long has failed.
 const SILENCE: Duration = Duration::from_mins(1);
