@@ -1,6 +1,6 @@
 //! Every job of the console in both themes, once with clicks and once without a mouse.
 
-use super::browser::{Browser, DESKTOP, Hand, THEMES, Theme};
+use super::browser::{Browser, DESKTOP, ESCAPE, Hand, THEMES, Theme};
 use super::world::World;
 use super::{code, world};
 use crate::harness::TestNode;
@@ -18,12 +18,16 @@ async fn what_needs_a_person() {
     for (theme, hand) in ways() {
         let mut world = World::new().await;
         if let Some(browser) = Browser::signed_in(&world.node, theme, DESKTOP).await.map(|it| it.by(hand)) {
+            assert_eq!(browser.title().await, "Needs you (5) · Baton");
             browser.press("button", "Allow").await;
             browser.sees("Answered script: allow").await;
             assert_eq!(world.permits.hears_message().await, "allow");
+            assert_eq!(browser.title().await, "Needs you (4) · Baton");
             browser.press("button", "Try again").await;
             browser.sees("script tries again, as a new task.").await;
-            world.node.attempt("script").await.fail("Still full.").await;
+            let again = world.node.attempt("script").await;
+            assert_eq!(again.told(), "Build the weekly report");
+            again.fail("Still full.").await;
             browser.press("button", "1 new").await;
             browser.sees("Still full.").await;
             browser.press("button", "Leave it").await;
@@ -37,6 +41,7 @@ async fn what_needs_a_person() {
             browser.press("button", "Deny").await;
             browser.sees("Denied https://desk.partner.example").await;
             browser.keep(&named("needs", theme, hand)).await;
+            freeze(&browser, theme).await;
             browser.close().await;
         }
         world.finish().await;
@@ -61,8 +66,15 @@ async fn tasks_and_deliveries() {
             browser.press("summary", "Cancel…").await;
             browser.sees("is told to stop").await;
             browser.keep(&named("cancel", theme, hand)).await;
+            browser.keys(ESCAPE).await;
+            browser.no_longer_sees("is told to stop").await;
+            browser.press("summary", "Cancel…").await;
             tokio::join!(again.stops(), browser.press("button", "Cancel the task"));
             browser.sees("The task of script is canceled.").await;
+            browser.sees("Was told to stop").await;
+            browser.sees("Try again").await;
+            browser.keys("gg").await;
+            browser.sees("ci-bot").await;
             browser.press("nav a", "Deliveries").await;
             browser.press("[data-item] a[data-open]", "").await;
             browser.sees("Tries, the newest first").await;
@@ -126,9 +138,13 @@ async fn grant(browser: &Browser, theme: Theme) {
     browser.toggle("[name=agent][value=echo]").await;
     browser.press("button", "What would it allow?").await;
     browser.sees("Whoever has the token may, with echo").await;
+    browser.keep(&named("grant-look", theme, browser.hand)).await;
     browser.press("button", "Make the grant").await;
     browser.sees("It is shown here and never again.").await;
+    browser.sees("Copy").await;
+    browser.keep(&named("grant-token", theme, browser.hand)).await;
     browser.press("a", "I have kept it").await;
+    browser.sees("What it allows").await;
     browser.press("button", "Pause").await;
     browser.sees("release-bot may not call until you resume it.").await;
     browser.press("button", "Resume").await;
@@ -140,13 +156,24 @@ async fn grant(browser: &Browser, theme: Theme) {
     browser.sees("release-bot is revoked.").await;
 }
 
-async fn control(browser: &Browser) {
-    browser.press("nav a", "Settings").await;
+/// From the first page.
+async fn freeze(browser: &Browser, theme: Theme) {
     browser.press("summary", "Freeze intake…").await;
+    browser.sees("Callers are told to come back.").await;
+    browser.keep(&named("freeze", theme, browser.hand)).await;
     browser.press("button", "Freeze intake").await;
     browser.sees("Intake is frozen for").await;
+    browser.keys("gs").await;
+    browser.sees("what is in force").await;
+    browser.sees("Intake is frozen for").await;
+    browser.keep(&named("frozen", theme, browser.hand)).await;
     browser.press("#held button", "Unfreeze").await;
     browser.sees("Messages are taken again.").await;
+    browser.no_longer_sees("Intake is frozen for").await;
+}
+
+async fn control(browser: &Browser) {
+    browser.press("nav a", "Settings").await;
     browser.press("button", "Lame duck").await;
     browser.sees("says that it is not ready").await;
     browser.press("button", "Say that it is ready").await;

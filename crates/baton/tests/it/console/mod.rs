@@ -2,7 +2,7 @@
 
 mod browser;
 mod every_job;
-mod jobs;
+mod living;
 mod looks;
 mod pages;
 mod signing_in;

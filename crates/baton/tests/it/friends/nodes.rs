@@ -1,13 +1,12 @@
 //! Two nodes, two binaries: one asks, the other's human decides, and what is lost on the way is fetched again.
 
-use std::time::Duration;
-
 use baton::crash;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::cli::{Desk, Ended, at_terminal, finish};
 use crate::crash::{Node, PATIENCE, Place, Starting};
+use crate::harness::{over_socket, until_within};
 
 /// What both nodes are: out of dev mode, with one published agent.
 const CONFIGURATION: &str = r#"
@@ -229,11 +228,8 @@ async fn a_denial_is_heard_and_what_cannot_be_asked_is_said() {
 }
 
 async fn becomes(side: &Side, id: &str, state: &str) {
-    let look = async {
-        while side.json(&["peers", "show", id]).await["state"] != state {
-            // Each look is a whole process, and it takes a quarter of a minute.
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, look).await.expect("it becomes so by itself");
+    let (socket, path) = (side.place.data().join("baton.sock"), format!("/api/v1/peers/{id}"));
+    let look = async || over_socket(&socket, "GET", &path, None).await.ok()["state"] == state;
+    // The next look of the node itself comes after a quarter of a minute.
+    until_within(PATIENCE, &format!("{id} is {state} by itself"), look).await;
 }

@@ -35,13 +35,18 @@ pub async fn soon<T>(what: impl Future<Output = T>) -> T {
 }
 
 /// Looks at a condition until it holds.
-pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub async fn until(what: &str, holds: impl AsyncFnMut() -> bool) {
+    until_within(PATIENCE, what, holds).await;
+}
+
+/// The same of what takes its time.
+pub async fn until_within(patience: Duration, what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let look = async {
         while !holds().await {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    assert!(timeout(PATIENCE, look).await.is_ok(), "never: {what}");
+    assert!(timeout(patience, look).await.is_ok(), "never: {what}");
 }
 
 /// A node on a free port with a data folder of its own.

@@ -1,36 +1,8 @@
-//! What a person comes to the console for, done in a browser: with clicks and with the keyboard, in both themes.
+//! What a browser makes of the pages beyond single jobs: keys, live lists, hostile text, a lost connection, the end of a session.
 
 use super::browser::{Browser, DESKTOP, ENTER, ESCAPE, THEMES, Theme};
 use super::world::{HOSTILE, World, say};
 use crate::harness::TestNode;
-
-#[tokio::test]
-async fn answer_allow_and_try_again_with_clicks() {
-    for theme in THEMES {
-        let mut world = World::new().await;
-        if let Some(browser) = Browser::signed_in(&world.node, theme, DESKTOP).await {
-            assert_eq!(browser.title().await, "Needs you (5) · Baton");
-            browser.write("[data-answer][type=text]", "Keep 0042.").await;
-            browser.click("button", "Answer").await;
-            browser.sees("Answered script: Keep 0042.").await;
-            assert_eq!(world.asks.hears_message().await, "Keep 0042.");
-            assert_eq!(browser.title().await, "Needs you (4) · Baton");
-            browser.click("button", "Allow").await;
-            browser.sees("Answered script: allow").await;
-            assert_eq!(world.permits.hears_message().await, "allow");
-            browser.click("button", "Try again").await;
-            browser.sees("script tries again, as a new task.").await;
-            let again = world.node.attempt("script").await;
-            assert_eq!(again.told(), "Build the weekly report");
-            again.complete().await;
-            browser.click("button", "Try now").await;
-            browser.sees("again now.").await;
-            browser.keep(&format!("acted-{}", theme.name())).await;
-            browser.close().await;
-        }
-        world.finish().await;
-    }
-}
 
 #[tokio::test]
 async fn answer_with_the_keyboard() {
@@ -70,86 +42,6 @@ async fn answer_with_the_keyboard() {
             browser.no_longer_sees("next, previous").await;
             browser.keys("gn").await;
             browser.sees("Needs you").await;
-            browser.close().await;
-        }
-        world.finish().await;
-    }
-}
-
-#[tokio::test]
-async fn cancel_says_first_what_will_happen() {
-    let world = World::new().await;
-    if let Some(browser) = Browser::signed_in(&world.node, Theme::Light, DESKTOP).await {
-        let task = say(&world.ci, "Count to a million").await;
-        let attempt = world.node.attempt("script").await;
-        browser.goto(&format!("/console/tasks/{task}")).await;
-        browser.click("summary", "Cancel…").await;
-        browser.sees("is told to stop").await;
-        browser.keep("cancel").await;
-        browser.keys(ESCAPE).await;
-        browser.no_longer_sees("is told to stop").await;
-        browser.click("summary", "Cancel…").await;
-        let (ends, ()) = tokio::join!(attempt.stops(), browser.click("button", "Cancel the task"));
-        let () = ends;
-        browser.sees("The task of script is canceled.").await;
-        browser.sees("Was told to stop").await;
-        browser.sees("Try again").await;
-        browser.close().await;
-    }
-    world.finish().await;
-}
-
-#[tokio::test]
-async fn make_pause_and_revoke_a_grant() {
-    for theme in THEMES {
-        let world = World::new().await;
-        if let Some(browser) = Browser::signed_in(&world.node, theme, DESKTOP).await {
-            browser.keys("gg").await;
-            browser.sees("ci-bot").await;
-            browser.click("a", "New grant").await;
-            browser.write("[name=label]", "release-bot").await;
-            browser.click("[name=agent]", "echo").await;
-            browser.click("button", "What would it allow?").await;
-            browser.sees("Whoever has the token may, with echo").await;
-            browser.keep(&format!("grant-look-{}", theme.name())).await;
-            browser.click("button", "Make the grant").await;
-            browser.sees("It is shown here and never again.").await;
-            browser.sees("Copy").await;
-            browser.keep(&format!("grant-token-{}", theme.name())).await;
-            browser.click("a", "I have kept it").await;
-            browser.sees("What it allows").await;
-            browser.click("button", "Pause").await;
-            browser.sees("release-bot may not call until you resume it.").await;
-            browser.click("button", "Resume").await;
-            browser.sees("release-bot may call again").await;
-            browser.keep(&format!("grant-{}", theme.name())).await;
-            browser.click("summary", "Revoke…").await;
-            browser.sees("Nothing brings it back.").await;
-            browser.click("button", "Revoke the grant").await;
-            browser.sees("release-bot is revoked.").await;
-            browser.close().await;
-        }
-        world.finish().await;
-    }
-}
-
-#[tokio::test]
-async fn freeze_intake_from_the_first_page() {
-    for theme in THEMES {
-        let world = World::new().await;
-        if let Some(browser) = Browser::signed_in(&world.node, theme, DESKTOP).await {
-            browser.click("summary", "Freeze intake…").await;
-            browser.sees("Callers are told to come back.").await;
-            browser.keep(&format!("freeze-{}", theme.name())).await;
-            browser.click("button", "Freeze intake").await;
-            browser.sees("Intake is frozen for").await;
-            browser.keys("gs").await;
-            browser.sees("what is in force").await;
-            browser.sees("Intake is frozen for").await;
-            browser.keep(&format!("frozen-{}", theme.name())).await;
-            browser.click("#held button", "Unfreeze").await;
-            browser.sees("Messages are taken again.").await;
-            browser.no_longer_sees("Intake is frozen for").await;
             browser.close().await;
         }
         world.finish().await;
