@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::memory;
 use crate::Result;
 use crate::jsonl::{FILE, MEBIBYTES};
 use crate::node::{Node, TURN};
@@ -17,7 +18,6 @@ use crate::report::{Bar, Report};
 const NAME: &str = "files";
 /// MiB above the idle node: the content once, and what is under way of it: pieces that are read, written and sent.
 const ONCE: Bar = Bar::AtMost(MEBIBYTES as f64 * 1.5);
-const SETTLE: Duration = Duration::from_secs(1);
 /// A node that is silent for so long has failed.
 const SILENCE: Duration = Duration::from_mins(1);
 
@@ -49,8 +49,7 @@ pub fn run(options: &Options, report: &mut Report) -> Result<()> {
 /// How far the resident memory of a node rises above idle by what is asked of it.
 fn peak_of(binary: &Path, folder: &Path, ask: impl FnOnce(&Node) -> Result<()>) -> Result<f64> {
     let node = Node::start_with_jsonl(binary, folder)?;
-    std::thread::sleep(SETTLE);
-    let idle = node.memory()?.resident;
+    let idle = memory::settled(&node)?.resident;
     node.forget_peak()?;
     ask(&node)?;
     let peak = node.memory()?.peak;

@@ -36,7 +36,8 @@ pub fn run(options: &Options, report: &mut Report) -> Result<()> {
     node.stop()
 }
 
-fn settled(node: &Node) -> Result<Memory> {
+/// What a node takes that nobody asked anything of for a while: no signal says that it has given back what it can.
+pub fn settled(node: &Node) -> Result<Memory> {
     std::thread::sleep(SETTLE);
     node.memory()
 }
