@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::friend;
@@ -12,13 +11,12 @@ use baton_core::time::Timestamp;
 use baton_store::{
     Change, Decision, Found, FriendRequest, GrantRecord, Look, Provenance, Seen, Signature, Standing, Verb,
 };
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::Doors;
 use super::grants::WouldBe;
-use super::{Asked, Operator, answer, query, read_optional};
+use super::{Asked, MaybeSent, Operator, answer, query};
 use crate::service::friends::{ListFriends, Narrowed};
 use crate::service::grants::WantedLimits;
 use crate::service::{Error, Service};
@@ -36,7 +34,7 @@ pub struct Filter {
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = Approval)]
-struct Approve {
+pub struct Approve {
     label: Option<String>,
     agents: Option<Vec<String>>,
     verbs: Option<Vec<String>>,
@@ -335,13 +333,8 @@ pub async fn approve(
     State(doors): State<Arc<Doors>>,
     Operator(by): Operator,
     Path(id): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    MaybeSent(wanted): MaybeSent<Approve>,
 ) -> Response {
-    let wanted = match read_optional(&doors, &headers, body).await {
-        Ok(wanted) => wanted,
-        Err(why) => return answer(Err::<(), _>(why), None),
-    };
     let Approve { label, agents, verbs, limits, expires, code, dry_run } = wanted;
     let narrowed = Narrowed { label, agents, verbs, limits, expires, code };
     if dry_run {

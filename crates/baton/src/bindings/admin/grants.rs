@@ -2,25 +2,23 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::ident::AgentName;
 use baton_core::time::Timestamp;
 use baton_store::{Actor, Credential, Grant, GrantLimits, GrantRecord, GrantState, Verb};
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::Doors;
-use super::{Operator, answer, read, read_optional};
+use super::{MaybeSent, Operator, Sent, answer};
 use crate::service::grants::{Draft, WantedGrant, WantedLimits, spell_rate};
 use crate::service::{Error, Service};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewGrant)]
-struct Create {
+pub struct Create {
     label: String,
     agents: Vec<String>,
     verbs: Vec<String>,
@@ -35,7 +33,7 @@ struct Create {
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = Rotation)]
-struct Rotate {
+pub struct Rotate {
     /// How long the tokens of before go on.
     overlap: Option<String>,
 }
@@ -252,13 +250,8 @@ pub async fn show(State(doors): State<Arc<Doors>>, _: Operator, Path(id): Path<S
 pub async fn create(
     State(doors): State<Arc<Doors>>,
     Operator(by): Operator,
-    headers: HeaderMap,
-    body: Body,
+    Sent(wanted): Sent<Create>,
 ) -> Response {
-    let wanted = match read(&doors, &headers, body).await {
-        Ok(wanted) => wanted,
-        Err(why) => return answer(Err::<(), _>(why), None),
-    };
     let Create { label, agents, verbs, limits, expires, dry_run } = wanted;
     let wanted = WantedGrant { label, agents, verbs, limits, expires };
     if dry_run {
@@ -319,14 +312,9 @@ pub async fn rotate(
     State(doors): State<Arc<Doors>>,
     Operator(by): Operator,
     Path(id): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    MaybeSent(Rotate { overlap }): MaybeSent<Rotate>,
 ) -> Response {
-    let rotated = async {
-        let Rotate { overlap } = read_optional(&doors, &headers, body).await?;
-        turn(&doors.service, &id, overlap.as_deref(), &by).await
-    };
-    answer(rotated.await, None)
+    answer(turn(&doors.service, &id, overlap.as_deref(), &by).await, None)
 }
 
 /// Ends a grant and everything that came in by it.

@@ -2,24 +2,22 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::time::Timestamp;
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use tracing::info;
 use utoipa::ToSchema;
 
 use super::super::Doors;
-use super::{Operator, answer, read};
+use super::{Operator, Sent, answer};
 use crate::keys::{self, Algorithm, Jwk, Key, Purpose};
 use crate::service::Error;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewSigningKey)]
-struct Wanted {
+pub struct Wanted {
     algorithm: String,
     kid: Option<String>,
 }
@@ -77,11 +75,9 @@ pub async fn list(State(doors): State<Arc<Doors>>, _: Operator) -> Response {
 pub async fn create(
     State(doors): State<Arc<Doors>>,
     Operator(by): Operator,
-    headers: HeaderMap,
-    body: Body,
+    Sent(Wanted { algorithm, kid }): Sent<Wanted>,
 ) -> Response {
     let created = async {
-        let Wanted { algorithm, kid } = read(&doors, &headers, body).await?;
         let algorithm = Algorithm::parse(&algorithm)
             .ok_or_else(|| Error::invalid("algorithm", "is \"ES256\" or \"EdDSA\""))?;
         let now = doors.service.now();

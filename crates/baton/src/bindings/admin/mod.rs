@@ -21,13 +21,13 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequestParts, Query};
+use axum::extract::{FromRequest, FromRequestParts, Query};
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use baton_store::Actor;
 use baton_wire::response::encode;
 use bytes::Bytes;
-use http::HeaderMap;
+use http::Request;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use serde::Serialize;
@@ -124,8 +124,45 @@ impl FromRequestParts<Arc<Doors>> for Operator {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, doors: &Arc<Doors>) -> Result<Self, Response> {
-        let refuse = |why| fault::rest(&fault::of(why, None), Media::Json);
         doors.gate.operator(parts).map(Self).map_err(refuse)
+    }
+}
+
+/// The request's body as JSON.
+#[derive(Debug)]
+pub struct Sent<T>(T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<Doors>> for Sent<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request<Body>, doors: &Arc<Doors>) -> Result<Self, Response> {
+        let (head, body) = request.into_parts();
+        let read = async {
+            let bytes = whole(doors, body).await?;
+            if is_json(&head.headers) { body::parse(&bytes) } else { Err(not_json()) }
+        };
+        read.await.map(Self).map_err(refuse)
+    }
+}
+
+/// The same, where everything in it may be left out, and so the body.
+#[derive(Debug)]
+pub struct MaybeSent<T>(T);
+
+impl<T: DeserializeOwned + Default> FromRequest<Arc<Doors>> for MaybeSent<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request<Body>, doors: &Arc<Doors>) -> Result<Self, Response> {
+        let (head, body) = request.into_parts();
+        let read = async {
+            let bytes = whole(doors, body).await?;
+            match bytes.is_empty() {
+                true => Ok(T::default()),
+                false if is_json(&head.headers) => Ok(body::parse::<Option<T>>(&bytes)?.unwrap_or_default()),
+                false => Err(not_json()),
+            }
+        };
+        read.await.map(Self).map_err(refuse)
     }
 }
 
@@ -147,27 +184,12 @@ fn query<T>(asked: Asked<T>) -> Result<T, Error> {
     asked.map(|Query(asked)| asked).map_err(|why| Error::invalid("", why.body_text()))
 }
 
-/// The request's body as JSON.
-async fn read<T: DeserializeOwned>(doors: &Doors, headers: &HeaderMap, body: Body) -> Result<T, Error> {
-    let bytes = whole(doors, body).await?;
-    if !is_json(headers) {
-        return Err(Error::invalid("Content-Type", "must be application/json"));
-    }
-    body::parse(&bytes)
+fn not_json() -> Error {
+    Error::invalid("Content-Type", "must be application/json")
 }
 
-/// The same, where everything in it may be left out, and so the body.
-async fn read_optional<T: DeserializeOwned + Default>(
-    doors: &Doors,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<T, Error> {
-    let bytes = whole(doors, body).await?;
-    match bytes.is_empty() {
-        true => Ok(T::default()),
-        false if is_json(headers) => Ok(body::parse::<Option<T>>(&bytes)?.unwrap_or_default()),
-        false => Err(Error::invalid("Content-Type", "must be application/json")),
-    }
+fn refuse(why: Error) -> Response {
+    fault::rest(&fault::of(why, None), Media::Json)
 }
 
 async fn whole(doors: &Doors, body: Body) -> Result<Bytes, Error> {

@@ -2,25 +2,23 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::ident::AgentName;
 use baton_core::json::Json;
 use baton_core::time::Timestamp;
 use baton_store::{Asked, Granted, Peer};
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::Doors;
-use super::{Operator, answer, read};
+use super::{Operator, Sent, answer};
 use crate::service::peers::WantedPeer;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewPeerRequest)]
-struct Ask {
+pub struct Ask {
     /// Of an agent, its card or its node.
     url: String,
     #[serde(default)]
@@ -37,7 +35,7 @@ struct Ask {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = PeerMessage)]
-struct Say {
+pub struct Say {
     agent: Option<String>,
     text: String,
 }
@@ -147,15 +145,11 @@ pub async fn list(State(doors): State<Arc<Doors>>, _: Operator) -> Response {
 pub async fn ask(
     State(doors): State<Arc<Doors>>,
     Operator(by): Operator,
-    headers: HeaderMap,
-    body: Body,
+    Sent(wanted): Sent<Ask>,
 ) -> Response {
-    let asked = async {
-        let Ask { url, agents, verbs, why, as_agent, id_token } = read(&doors, &headers, body).await?;
-        let wanted = WantedPeer { url, agents, verbs, why, as_agent, id_token };
-        doors.service.ask_peer(wanted, &by).await.map(Shown::from)
-    };
-    answer(asked.await, None)
+    let Ask { url, agents, verbs, why, as_agent, id_token } = wanted;
+    let wanted = WantedPeer { url, agents, verbs, why, as_agent, id_token };
+    answer(doors.service.ask_peer(wanted, &by).await.map(Shown::from), None)
 }
 
 /// A peer.
@@ -196,14 +190,10 @@ pub async fn say(
     State(doors): State<Arc<Doors>>,
     _: Operator,
     Path(id): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    Sent(Say { agent, text }): Sent<Say>,
 ) -> Response {
-    let said = async {
-        let Say { agent, text } = read(&doors, &headers, body).await?;
-        Ok(Said { answer: doors.service.say_to_peer(&id, agent.as_deref(), &text).await? })
-    };
-    answer(said.await, None)
+    let said = doors.service.say_to_peer(&id, agent.as_deref(), &text).await;
+    answer(said.map(|answer| Said { answer }), None)
 }
 
 /// Forgets a peer and its credential.

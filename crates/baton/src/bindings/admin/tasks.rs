@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::ident::AgentName;
@@ -18,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::super::media::Media;
 use super::super::{Doors, fault, sse};
-use super::{Asked, Operator, answer, query, read};
+use super::{Asked, Operator, Sent, answer, query};
 use crate::service::list::ListAll;
 use crate::service::{Error, Service};
 
@@ -36,7 +35,7 @@ pub struct Filter {
 
 #[derive(Deserialize, ToSchema)]
 #[schema(as = TaskMessage)]
-struct Said {
+pub struct Said {
     #[schema(value_type = Object)]
     message: Message,
 }
@@ -195,14 +194,9 @@ pub async fn message(
     State(doors): State<Arc<Doors>>,
     Operator(by): Operator,
     Path(id): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    Sent(Said { message }): Sent<Said>,
 ) -> Response {
-    let said = async {
-        let Said { message } = read(&doors, &headers, body).await?;
-        doors.service.say(&id, message, &by).await
-    };
-    whole(said.await, &id)
+    whole(doors.service.say(&id, message, &by).await, &id)
 }
 
 /// A new task with the same message, where the old one is over.
