@@ -26,6 +26,6 @@ pub use peer::{Origin, Peer, Shown, User};
 pub use rate::{Addresses, Grants as GrantRates, TooOften};
 pub use refusals::{ANONYMOUS, Refusal, Refusals};
 pub use seal::{Broken, Seal};
-pub use secret::Secret;
+pub use secret::{Digest, Secret};
 pub use ticket::Ticket;
 pub use token::Token;

@@ -12,12 +12,15 @@ use crate::clock::random_bytes;
 #[derive(Clone)]
 pub struct Secret(String);
 
+/// What such a text, or somebody else's, is known by.
+pub type Digest = [u8; 32];
+
 impl Secret {
     pub fn random() -> Self {
         Self(BASE64_URL_SAFE_NO_PAD.encode(random_bytes()))
     }
 
-    pub fn digest(text: &str) -> [u8; 32] {
+    pub fn digest(text: &str) -> Digest {
         Token::digest_of(text.as_bytes())
     }
 

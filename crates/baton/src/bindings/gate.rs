@@ -132,10 +132,7 @@ impl Gate {
 
     /// Counts one request for an access token of a client that proved to be one.
     pub fn admit_client(&self, request: &Parts) -> Result<(), Error> {
-        match self.origin_of(request) {
-            Origin::Address(address) => Ok(self.rates.exchanges.count(address)?),
-            Origin::Socket | Origin::Unix => Ok(()),
-        }
+        self.count_by(&self.rates.exchanges, request)
     }
 
     /// What a client hears whose credentials are refused: the same as all others, who keeps trying waits.
@@ -156,8 +153,13 @@ impl Gate {
 
     /// Counts one sign-in that begins at a provider.
     pub fn admit_sign_in(&self, request: &Parts) -> Result<(), Error> {
+        self.count_by(&self.rates.sign_ins, request)
+    }
+
+    /// Counts a request by its address; this machine's own sockets are not counted.
+    fn count_by(&self, counter: &Addresses, request: &Parts) -> Result<(), Error> {
         match self.origin_of(request) {
-            Origin::Address(address) => Ok(self.rates.sign_ins.count(address)?),
+            Origin::Address(address) => Ok(counter.count(address)?),
             Origin::Socket | Origin::Unix => Ok(()),
         }
     }
@@ -179,10 +181,7 @@ impl Gate {
     /// Tells and counts that somebody was refused who is nobody.
     fn refused(&self, request: &Parts, what: (&'static str, &'static str), why: Error) -> Error {
         self.refusals.note(self.refusal(request, what), self.clock.now());
-        match self.origin_of(request) {
-            Origin::Address(address) => self.rates.failures.count(address).map_or_else(Error::from, |()| why),
-            Origin::Socket | Origin::Unix => why,
-        }
+        self.count_by(&self.rates.failures, request).map_or_else(|too_often| too_often, |()| why)
     }
 
     /// How credentials are to be brought (RFC 6750 §3, RFC 9728 §5.1): to whom brought none, nothing is said of an error.

@@ -35,6 +35,9 @@ pub fn is_by_operator(message: &Message) -> bool {
 
 /// The message of a client, which does not speak for the operator.
 pub fn by_client(mut message: Message) -> Message {
+    if message.metadata.is_none() {
+        return message;
+    }
     let mut members = members(&message);
     if members.remove(BY).is_some() {
         let rest = (!members.is_empty()).then_some(members);

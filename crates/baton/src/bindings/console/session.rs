@@ -11,7 +11,7 @@ use baton_core::time::Timestamp;
 use baton_store::Actor;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::Secret;
+use crate::access::{Digest, Secret};
 
 /// How long a code opens the console.
 const CODE_LIFE: Duration = Duration::from_mins(5);
@@ -26,12 +26,10 @@ pub const LIFE: Duration = Duration::from_hours(24);
 /// Sessions at a time; the one that was used the longest ago goes.
 const SESSIONS: usize = 64;
 
-type Digest32 = [u8; 32];
-
 /// Somebody who is signed in.
 #[derive(Clone)]
 pub struct Session {
-    id: Digest32,
+    id: Digest,
     /// What every form of this session carries.
     pub csrf: Arc<str>,
     /// Where it was opened from.
@@ -76,9 +74,9 @@ pub struct Notice {
 #[derive(Debug, Default)]
 struct Known {
     /// Digest and end, the oldest first.
-    codes: Vec<(Digest32, Timestamp)>,
-    sessions: HashMap<Digest32, Session>,
-    notices: HashMap<Digest32, Notice>,
+    codes: Vec<(Digest, Timestamp)>,
+    sessions: HashMap<Digest, Session>,
+    notices: HashMap<Digest, Notice>,
 }
 
 /// All codes and sessions of a node.
@@ -180,7 +178,7 @@ impl Known {
         }
     }
 
-    fn remove(&mut self, id: &Digest32) {
+    fn remove(&mut self, id: &Digest) {
         self.notices.remove(id);
         if let Some(session) = self.sessions.remove(id) {
             session.over.cancel();

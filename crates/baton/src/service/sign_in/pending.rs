@@ -12,7 +12,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use baton_core::time::Timestamp;
 use subtle::ConstantTimeEq as _;
 
-use crate::access::Secret;
+use crate::access::{Digest, Secret};
 
 /// How long somebody may take at the provider.
 pub const LIFE: Duration = Duration::from_mins(10);
@@ -20,12 +20,10 @@ pub const LIFE: Duration = Duration::from_mins(10);
 /// Sign-ins at a time; the oldest goes.
 const PENDING: usize = 1_024;
 
-type Digest32 = [u8; 32];
-
 /// What is kept of a sign-in until somebody comes back from it.
 #[derive(Debug)]
 pub struct Waiting {
-    browser: Digest32,
+    browser: Digest,
     until: Timestamp,
     /// What the ID token must repeat.
     pub nonce: Secret,
@@ -47,7 +45,7 @@ pub struct Opened {
 
 /// All of them.
 #[derive(Debug, Default)]
-pub struct Pending(Mutex<HashMap<Digest32, Waiting>>);
+pub struct Pending(Mutex<HashMap<Digest, Waiting>>);
 
 impl Pending {
     pub fn open(&self, to: String, now: Timestamp) -> Opened {
@@ -76,7 +74,7 @@ impl Pending {
         waiting.filter(|waiting| waiting.until > now)
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<Digest32, Waiting>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<Digest, Waiting>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
