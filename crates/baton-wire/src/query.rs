@@ -86,6 +86,13 @@ pub fn percent_encode(out: &mut String, text: &str) {
     }
 }
 
+/// One segment of a path, or one value of a query, by itself.
+pub fn segment(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    percent_encode(&mut out, text);
+    out
+}
+
 /// A value of a query: text, in whatever form the field wants it.
 struct Text<'a>(&'a str);
 

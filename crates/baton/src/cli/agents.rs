@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use baton_core::json::Json;
+use baton_wire::query::segment;
 use clap::Subcommand;
 use serde::Deserialize;
 
 use super::access::NodeArgs;
-use super::node::{Node, segment, typed};
+use super::node::{Node, typed};
 use super::{Exit, Failure, Global, output};
 
 #[derive(Debug, clap::Args)]

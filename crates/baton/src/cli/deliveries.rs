@@ -1,11 +1,12 @@
 //! `baton deliveries`: push notifications, what became of them, and another try.
 
+use baton_wire::query::segment;
 use bytes::Bytes;
 use clap::Subcommand;
 use serde::Deserialize;
 
 use super::access::NodeArgs;
-use super::node::{Node, query, segment, typed};
+use super::node::{Node, query, typed};
 use super::{Exit, Failure, Global, output};
 
 #[derive(Debug, Subcommand)]

@@ -6,6 +6,7 @@ use baton_core::ident::Owner;
 use baton_core::json::Json;
 use baton_core::model::TaskObject;
 use baton_wire::client::{Binding, read_rest};
+use baton_wire::query::segment;
 use bytes::Bytes;
 use http::Method;
 use serde::Deserialize;
@@ -107,13 +108,6 @@ pub fn typed<T: for<'de> Deserialize<'de>>(json: &Json) -> Result<T, Failure> {
     serde_json::from_str(json.as_str()).map_err(|why| {
         Failure::failed(format!("the node's answer cannot be read: {why}; is it of another version?"))
     })
-}
-
-/// One segment of a path.
-pub fn segment(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    baton_wire::query::percent_encode(&mut out, text);
-    out
 }
 
 /// The path of one thing of a kind, and of what is done with it; empty where it is only looked at or ended.

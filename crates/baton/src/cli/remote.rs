@@ -1,6 +1,7 @@
 //! Where a task lives: at an agent, as one of its callers sees it, or on a node, as its operator sees it.
 
 use baton_core::model::{Message, TaskObject};
+use baton_wire::query::segment;
 use baton_wire::request::SendMessageRequest;
 use baton_wire::response::encode;
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use serde::Serialize;
 use crate::federation::{Client, Error, Events};
 
 use super::access::{Access, NodeArgs};
-use super::node::{Node, Shown, quoted, segment};
+use super::node::{Node, Shown, quoted};
 use super::{Failure, Global};
 
 /// Whose task a command is about.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use baton_core::time::Timestamp;
+use baton_wire::query::segment;
 use http::request::Parts;
 use maud::{Markup, html};
 
@@ -12,8 +13,8 @@ use super::super::Doors;
 use super::super::admin::audit::{self, Outcome, Report, Shown};
 use super::form::{Fields, Form};
 use super::guard::Visitor;
-use super::inbox::{Names, segment};
 use super::layout::{Here, Page, button};
+use super::names::Names;
 use super::{layout, text, words};
 use crate::service::audit::ListAudit;
 use crate::service::{Error, Service};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::time::Timestamp;
+use baton_wire::query::segment;
 use http::request::Parts;
 use maud::{Markup, html};
 
@@ -12,7 +13,6 @@ use super::super::Doors;
 use super::super::admin::deliveries::{self, Attempt, Shown};
 use super::form::Fields;
 use super::guard::Visitor;
-use super::inbox::segment;
 use super::layout::{Here, Page, button};
 use super::task::delivery_chip;
 use super::{layout, text, words};

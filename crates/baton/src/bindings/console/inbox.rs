@@ -1,21 +1,21 @@
 //! *Needs you*: everything that waits for a person, each answered in place.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
 use baton_core::time::Timestamp;
-use baton_store::LOCAL;
+use baton_wire::query::segment;
 use maud::{Markup, html};
 
 use super::super::Doors;
 use super::super::admin::control::Controls;
 use super::super::admin::deliveries::Detail;
 use super::super::admin::needs::{self, Counts, Item, Need};
-use super::super::admin::{grants, tasks};
+use super::super::admin::tasks;
 use super::guard::Visitor;
 use super::layout::{Here, Page, button, hidden};
+use super::names::Names;
 use super::{control, layout, requests, text, words};
 use crate::service::{Error, Service};
 
@@ -26,22 +26,6 @@ const KINDS: [(&str, &str); 4] = [
     ("webhook", "webhooks"),
     ("friend request", "friend requests"),
 ];
-
-/// The labels of grants by id.
-pub struct Names(HashMap<String, String>);
-
-impl Names {
-    pub async fn load(service: &Service) -> Result<Self, Error> {
-        let grants = grants::all(service).await?;
-        Ok(Self(grants.into_iter().map(|grant| (grant.id, grant.label)).collect()))
-    }
-
-    /// What a grant is called.
-    pub fn of(&self, grant: &str) -> String {
-        let unknown = || if grant == LOCAL { "local".to_owned() } else { text::short(grant, 8) };
-        self.0.get(grant).cloned().unwrap_or_else(unknown)
-    }
-}
 
 pub async fn show(State(doors): State<Arc<Doors>>, visitor: Visitor) -> Response {
     let page = load(&doors, &visitor).await;
@@ -274,13 +258,6 @@ pub fn answer_of(status: Option<u16>, error: Option<&str>) -> String {
         (Some(status), None) => format!("It answered {status}."),
         (None, None) => "There was no answer.".to_owned(),
     }
-}
-
-/// A segment of a path.
-pub fn segment(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    baton_wire::query::percent_encode(&mut out, text);
-    out
 }
 
 fn empty(service: &Service) -> Markup {

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use baton_store::Actor;
-use baton_wire::query::percent_encode;
+use baton_wire::query::segment;
 use http::{HeaderMap, Request, StatusCode, Uri};
 use maud::{Markup, html};
 
@@ -22,9 +22,7 @@ const FORM_BYTES: usize = 8 * 1024;
 
 /// The way to sign in for somebody who is not, and back to the page that was asked for.
 pub fn ask_for(at: &str) -> Response {
-    let mut to = "/console/login?to=".to_owned();
-    percent_encode(&mut to, at);
-    Redirect::to(&to).into_response()
+    Redirect::to(&format!("/console/login?to={}", segment(at))).into_response()
 }
 
 pub async fn show(State(doors): State<Arc<Doors>>, request: http::request::Parts) -> Response {

@@ -16,6 +16,7 @@ mod inbox;
 mod layout;
 mod live;
 mod login;
+mod names;
 mod oidc;
 mod requests;
 mod session;

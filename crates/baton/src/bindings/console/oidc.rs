@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use baton_store::Actor;
-use baton_wire::query::percent_encode;
+use baton_wire::query::segment;
 use http::header::REFERRER_POLICY;
 use http::request::Parts;
 use http::{HeaderValue, Request, StatusCode};
@@ -136,8 +136,7 @@ fn is_at(parts: &Parts, base: &str) -> bool {
 }
 
 fn elsewhere(base: &str, to: &str) -> Response {
-    let mut there = format!("{base}/console/login?to=");
-    percent_encode(&mut there, to);
+    let there = format!("{base}/console/login?to={}", segment(to));
     let what = html! {
         "The provider sends you back to " span.mono { (base) } ", and you are at another address of this node. "
         a.link href=(there) { "Sign in there" } "."

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use baton_core::ident::{AgentName, TaskId};
 use baton_core::model::TaskState;
 use baton_core::time::Timestamp;
+use baton_wire::query::segment;
 use http::request::Parts;
 use maud::{Markup, html};
 
@@ -14,8 +15,8 @@ use super::super::Doors;
 use super::super::admin::{status, tasks};
 use super::form::Fields;
 use super::guard::Visitor;
-use super::inbox::{Names, segment};
 use super::layout::{Here, Page};
+use super::names::Names;
 use super::{layout, text, words};
 use crate::service::list::ListAll;
 use crate::service::{Error, Service};

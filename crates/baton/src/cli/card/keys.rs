@@ -1,11 +1,12 @@
 //! `baton card keys`: the keys that a node signs its cards with.
 
+use baton_wire::query::segment;
 use baton_wire::response::encode;
 use clap::Subcommand;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::access::NodeArgs;
-use crate::cli::node::{Node, segment, typed};
+use crate::cli::node::{Node, typed};
 use crate::cli::{Exit, Failure, Global, output};
 
 #[derive(Debug, Subcommand)]

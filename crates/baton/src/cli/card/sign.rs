@@ -4,13 +4,14 @@ use std::path::Path;
 
 use baton_core::json::Json;
 use baton_core::model::AgentCardSignature;
+use baton_wire::query::segment;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::source;
 use crate::cli::access::NodeArgs;
-use crate::cli::node::{Node, segment};
+use crate::cli::node::Node;
 use crate::cli::{Exit, Failure, Global, output};
 use crate::config;
 use crate::federation::signature::sign;

@@ -1,9 +1,10 @@
 //! `baton task cancel`.
 
 use baton_core::model::TaskState;
+use baton_wire::query::segment;
 use bytes::Bytes;
 
-use crate::cli::node::{Shown, segment, typed};
+use crate::cli::node::{Shown, typed};
 use crate::cli::printer::word;
 use crate::cli::remote::{Remote, RemoteArgs};
 use crate::cli::{Exit, Failure, Global, output};

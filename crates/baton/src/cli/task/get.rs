@@ -1,8 +1,9 @@
 //! `baton task get`.
 
 use baton_core::model::StreamResponse;
+use baton_wire::query::segment;
 
-use crate::cli::node::{Shown, segment, typed};
+use crate::cli::node::{Shown, typed};
 use crate::cli::printer::Printer;
 use crate::cli::remote::{Remote, RemoteArgs};
 use crate::cli::save::SaveArgs;

@@ -1,6 +1,6 @@
 //! Plain HTTP requests, over TCP and over the node's socket.
 
-use baton_wire::query::percent_encode;
+pub use baton_wire::query::segment;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt as _, Full};
@@ -117,15 +117,8 @@ pub fn query(params: &Value) -> String {
         out.push(if out.is_empty() { '?' } else { '&' });
         out.push_str(name);
         out.push('=');
-        percent_encode(&mut out, &value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        out.push_str(&segment(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
     }
-    out
-}
-
-/// A segment of a path.
-pub fn segment(text: &str) -> String {
-    let mut out = String::new();
-    percent_encode(&mut out, text);
     out
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use baton_core::model::{Content, Part, TaskObject};
+use baton_wire::query::segment;
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
@@ -87,8 +88,7 @@ fn attached_as(name: &str) -> HeaderValue {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "-_. ".contains(c) { c } else { '_' })
         .collect();
-    let mut coded = String::new();
-    baton_wire::query::percent_encode(&mut coded, plain);
+    let coded = segment(plain);
     HeaderValue::from_str(&format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{coded}"))
         .unwrap_or(HeaderValue::from_static("attachment"))
 }

@@ -10,14 +10,15 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use baton_core::model::{Message, TaskState};
 use baton_core::time::Timestamp;
+use baton_wire::query::segment;
 use http::request::Parts;
 use maud::{Markup, html};
 
 use super::super::Doors;
 use super::super::admin::{deliveries, log, tasks};
 use super::guard::Visitor;
-use super::inbox::{Names, segment};
 use super::layout::{Here, Page, button, confirmed, hidden};
+use super::names::Names;
 use super::{layout, text, words};
 use crate::service::deliveries::ListDeliveries;
 use crate::service::retry::is_by_operator;

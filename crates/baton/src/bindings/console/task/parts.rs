@@ -3,9 +3,9 @@
 
 use baton_core::json::Json;
 use baton_core::model::{Artifact, Content, Message, Part, TaskObject};
+use baton_wire::query::segment;
 use maud::{Markup, html};
 
-use super::super::inbox::segment;
 use super::super::{text, words};
 
 /// Characters of one text that are on the page; the file has them all.
