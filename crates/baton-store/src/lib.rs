@@ -14,6 +14,7 @@ mod hold;
 mod needs;
 mod peers;
 pub mod sqlite;
+mod stored;
 mod tasks;
 
 pub use access::{

@@ -9,9 +9,11 @@ use rusqlite::{Connection, Row, params};
 use serde_json::json;
 
 use super::grants::Stored;
-use super::rows::{self, json as read_json, optional_time, text, time, to_json};
+use super::rows::{self, json as read_json, optional_time, text, time};
 use super::writer::Write;
 use super::{Sqlite, audit};
+use crate::stored::named::grant_state;
+use crate::stored::to_json;
 use crate::{
     Access, AccessToken, Actor, Credential, Error, Grant, GrantChange, GrantRecord, GrantState, NewGrant,
     Opened, Usage, Verb,
@@ -98,14 +100,7 @@ pub fn load(db: &Connection) -> Result<Vec<Stored>, Error> {
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
-    let at = time(row, 7)?;
-    let state = match text(row, 6)? {
-        "active" => GrantState::Active,
-        "paused" => GrantState::Paused { at },
-        "revoked" => GrantState::Revoked { at },
-        "expired" => GrantState::Expired { at },
-        _ => return Err(rows::unreadable(6, "unknown state of a grant")),
-    };
+    let state = grant_state(text(row, 6)?, time(row, 7)?)?;
     let grant = Grant {
         id: text(row, 0)?.into(),
         label: row.get(1)?,

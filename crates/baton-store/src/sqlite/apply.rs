@@ -12,10 +12,11 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::batch::{self, Change, Created};
 use super::hot::{Hot, Kept, whole_or_head};
-use super::prepare::{Prepared, Steps};
 use super::push::{self, Pushed};
 use super::writer::Shared;
 use super::{access, grants::Grants, log, rows, scope, write};
+use crate::stored::event;
+use crate::stored::prepare::{Prepared, Steps};
 use crate::{
     Applied, By, Claim, Committed, Create, Error, Grant, GrantLimits, Idempotency, Known, Op, Usage,
 };
@@ -266,7 +267,7 @@ impl<'a> Group<'a> {
         };
         // A lease that is renewed is no event.
         if !steps.events.is_empty() {
-            let text = Arc::new(log::spell(&steps.events));
+            let text = Arc::new(event::spell(&steps.events));
             self.events.push(Change { task: key, op: op.id, events: steps.events.clone(), text });
         }
         let applied = self.note(Kept { key, known }, Some(before.state.shown()), steps)?;

@@ -9,10 +9,10 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement, ToSql};
 use uuid::Uuid;
 
-use super::log;
-use super::rows::{policy, request};
-use super::write::Columns;
+use super::write;
 use crate::Known;
+use crate::stored::event;
+use crate::stored::task::{policy, request};
 
 /// Rows of one statement, the largest first.
 const SIZES: [usize; 3] = [32, 8, 1];
@@ -99,7 +99,7 @@ fn texts(head: &str, columns: usize) -> [String; SIZES.len()] {
 impl Row for Created {
     fn bind(&self, to: &mut Binder<'_, '_>) -> rusqlite::Result<()> {
         let task: &Task = self.known.task();
-        Columns::of(task).values(task).into_iter().try_for_each(|value| to.add(value))?;
+        write::values(task).into_iter().try_for_each(|value| to.add(value))?;
         to.add(self.key)?;
         to.add(task.id.as_bytes())?;
         to.add(self.scope)?;
@@ -115,8 +115,8 @@ impl Row for Created {
 impl Row for Change {
     fn bind(&self, to: &mut Binder<'_, '_>) -> rusqlite::Result<()> {
         let last = self.events.last().map_or(0, |event| event.seq);
-        to.add(log::key(self.task, last))?;
-        to.add(log::holds(&self.events))?;
+        to.add(event::key(self.task, last))?;
+        to.add(event::holds(&self.events))?;
         to.add(self.op.as_bytes())?;
         to.add(ToSqlOutput::Borrowed(ValueRef::Text(&self.text)))
     }

@@ -9,8 +9,9 @@ use rusqlite::{Connection, params};
 use serde_json::json;
 
 use super::apply::Group;
-use super::rows::{optional_time, to_json};
+use super::rows::optional_time;
 use super::{access, audit, friends};
+use crate::stored::to_json;
 use crate::{
     Actor, Decision, Error, Found, FriendRequest, Grant, GrantChange, Look, Mark, NewCredential,
     NewFriendRequest, NewGrant, friend_state,

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use baton_core::delivery::{End, State};
+use baton_core::delivery::State;
 use baton_core::ident::TaskId;
 use baton_core::time::Timestamp;
-use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 
 use super::push::{self, PushAnswer, PushWrite};
 use super::writer::Write;
 use super::{Sqlite, log, rows};
+use crate::stored::push::state;
 use crate::{
     Actor, By, DeliveriesQuery, Delivery, DeliveryAttempt, Due, Edition, Error, NewPush, Owed, PushConfig,
     Settle,
@@ -53,38 +53,21 @@ WHERE task_id = ?1 AND config_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT
 
 /// A configuration from a row of [`CONFIG`].
 pub fn config(row: &Row<'_>) -> rusqlite::Result<PushConfig> {
-    let unreadable =
-        |at, what: &'static str| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, what.into());
-    let state = match rows::text(row, 7)? {
-        "active" => State::Active { failures: row.get(9)?, due_at: rows::optional_time(row, 10)? },
-        "suspended" => State::Suspended,
-        "ended" => State::Ended(
-            End::parse(rows::text(row, 8)?).ok_or_else(|| unreadable(8, "unknown reason of an end"))?,
-        ),
-        _ => return Err(unreadable(7, "unknown state of a push configuration")),
-    };
+    let due_at = rows::optional_time(row, 10)?;
+    let state = state((rows::text(row, 7)?, rows::optional_text(row, 8)?), row.get(9)?, due_at)?;
     Ok(PushConfig {
         task: rows::id(row, 0)?,
         id: row.get(1)?,
         url: row.get(2)?,
         target: row.get(3)?,
         scheme: row.get(4)?,
-        edition: Edition::parse(rows::text(row, 5)?).ok_or_else(|| unreadable(5, "unknown edition"))?,
+        edition: Edition::parse(rows::text(row, 5)?).ok_or_else(|| rows::unreadable(5, "unknown edition"))?,
         created_at: rows::time(row, 6)?,
         state,
         cursor: row.get(11)?,
         tries: row.get(12)?,
         revision: row.get(13)?,
     })
-}
-
-/// The columns state, reason, failures and due_at.
-pub fn state_columns(state: State) -> (&'static str, Option<&'static str>, u32, Option<i64>) {
-    match state {
-        State::Active { failures, due_at } => ("active", None, failures, due_at.map(Timestamp::as_millis)),
-        State::Suspended => ("suspended", None, 0, None),
-        State::Ended(end) => ("ended", Some(end.as_str()), 0, None),
-    }
 }
 
 fn due_targets(db: &Connection, after: &str, most: usize) -> Result<Vec<Due>, Error> {

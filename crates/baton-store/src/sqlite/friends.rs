@@ -2,7 +2,6 @@
 //! [`befriend`](super::befriend).
 
 use async_trait::async_trait;
-use baton_core::friend::State;
 use baton_core::json::Json;
 use baton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -11,6 +10,7 @@ use super::befriend::{FriendAnswer, FriendWrite};
 use super::rows::{self, json as read_json, optional_time, text, time, unreadable};
 use super::writer::Write;
 use super::{Sqlite, befriend, peers};
+use crate::stored::named::friend_state;
 use crate::{
     Actor, Decision, Error, FriendRequest, Friends, FriendsQuery, Look, Mark, NewCredential,
     NewFriendRequest, NewGrant, Wish,
@@ -46,13 +46,7 @@ pub fn request(row: &Row<'_>) -> rusqlite::Result<FriendRequest> {
         verbs: read_json(row, 6)?,
         why: row.get(7)?,
     };
-    let state = match text(row, 9)? {
-        "pending" => State::Pending { until: time(row, 10)? },
-        "approved" => State::Approved { until: time(row, 10)?, pick_ups: row.get(11)? },
-        "denied" => State::Denied,
-        "expired" => State::Expired,
-        _ => return Err(unreadable(9, "unknown state of a friend request")),
-    };
+    let state = friend_state(text(row, 9)?, optional_time(row, 10)?, row.get(11)?)?;
     let decided_at = optional_time(row, 13)?;
     let decided =
         decided_at.map(|at| Ok::<_, rusqlite::Error>(Decision { at, by: row.get(14)? })).transpose()?;

@@ -1,14 +1,14 @@
 //! The rows of what is held back, and the verbs of [`Holds`].
 
 use async_trait::async_trait;
-use baton_core::ident::AgentName;
 use baton_core::time::Timestamp;
 use rusqlite::{Connection, Row, params};
 
 use super::Sqlite;
 use super::audit::note;
-use super::rows::{self, text, time};
+use super::rows::{text, time};
 use super::writer::Write;
+use crate::stored::named::{hold, hold_kind};
 use crate::{Actor, Error, Held, Hold, Holds};
 
 const INSERT_HOLD: &str = "-- store.insert_hold
@@ -30,7 +30,7 @@ pub struct HoldWrite {
 
 /// Whether it changed anything.
 pub fn write(db: &Connection, HoldWrite { hold, begins, by, now }: &HoldWrite) -> Result<bool, Error> {
-    let (kind, target) = (kind(hold), hold.target());
+    let (kind, target) = (hold_kind(hold), hold.target());
     let rows = if *begins {
         db.prepare_cached(INSERT_HOLD)?.execute(params![kind, target, now.as_millis(), by.name])?
     } else {
@@ -42,26 +42,8 @@ pub fn write(db: &Connection, HoldWrite { hold, begins, by, now }: &HoldWrite) -
     Ok(rows > 0)
 }
 
-const fn kind(hold: &Hold) -> &'static str {
-    match hold {
-        Hold::FreezeNode => "freeze-node",
-        Hold::FreezeGrant(_) => "freeze-grant",
-        Hold::PauseNode => "pause-node",
-        Hold::PauseAgent(_) => "pause-agent",
-    }
-}
-
 fn held(row: &Row<'_>) -> rusqlite::Result<Held> {
-    let target = text(row, 1)?;
-    let hold = match text(row, 0)? {
-        "freeze-node" => Hold::FreezeNode,
-        "freeze-grant" => Hold::FreezeGrant(target.into()),
-        "pause-node" => Hold::PauseNode,
-        "pause-agent" => Hold::PauseAgent(
-            AgentName::parse(target).map_err(|_| rows::unreadable(1, "not the name of an agent"))?,
-        ),
-        _ => return Err(rows::unreadable(0, "unknown kind of a hold")),
-    };
+    let hold = hold(text(row, 0)?, text(row, 1)?)?;
     Ok(Held { hold, since: time(row, 2)?, by: row.get(3)? })
 }
 

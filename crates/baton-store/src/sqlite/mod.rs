@@ -20,7 +20,6 @@ mod log;
 mod needs;
 mod open;
 mod peers;
-mod prepare;
 mod push;
 mod quota;
 mod read;

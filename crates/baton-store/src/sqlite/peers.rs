@@ -1,15 +1,17 @@
 //! Peers: their rows, what is written of them, and the verbs of [`Peers`].
 
 use async_trait::async_trait;
-use baton_core::friend::peer::{State, Watch};
+use baton_core::friend::peer::State;
 use baton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde_json::json;
 
 use super::apply::Group;
-use super::rows::{json as read_json, text, time, to_json, unreadable};
+use super::rows::{json as read_json, text, time, unreadable};
 use super::writer::Write;
 use super::{Sqlite, audit};
+use crate::stored::peer::{changed, state, state_columns};
+use crate::stored::to_json;
 use crate::{Actor, Asked, Error, Mark, Peer, PeerChange, Peers};
 
 /// The columns of [`peer`], in its order.
@@ -67,7 +69,7 @@ fn peer(row: &Row<'_>) -> rusqlite::Result<Peer> {
         card_url: row.get(3)?,
         mark: mark(row, 4)?,
         asked,
-        state: state(row)?,
+        state: state(text(row, 13)?, row.get(14)?, row.get(15)?, row.get(16)?)?,
         secret: row.get(17)?,
         credential: row.get(18)?,
         granted: granted.map_err(|_| unreadable(19, "a grant that cannot be read"))?,
@@ -76,31 +78,6 @@ fn peer(row: &Row<'_>) -> rusqlite::Result<Peer> {
         created_by: row.get(22)?,
         changed_at: time(row, 23)?,
     })
-}
-
-fn state(row: &Row<'_>) -> rusqlite::Result<State> {
-    let watch = || {
-        Ok::<_, rusqlite::Error>(Watch { due_at: time(row, 14)?, looks: row.get(15)?, until: time(row, 16)? })
-    };
-    Ok(match text(row, 13)? {
-        "asked" => State::Asked(watch()?),
-        "picked" => State::Picked(watch()?),
-        "friend" => State::Friend,
-        "denied" => State::Denied,
-        "expired" => State::Expired,
-        "ended" => State::Ended,
-        _ => return Err(unreadable(13, "unknown state of a peer")),
-    })
-}
-
-/// The columns state, due_at, looks and until.
-fn state_columns(state: State) -> (&'static str, Option<i64>, Option<u32>, Option<i64>) {
-    match state {
-        State::Asked(Watch { due_at, looks, until }) | State::Picked(Watch { due_at, looks, until }) => {
-            (state.as_str(), Some(due_at.as_millis()), Some(looks), Some(until.as_millis()))
-        }
-        State::Friend | State::Denied | State::Expired | State::Ended => (state.as_str(), None, None, None),
-    }
 }
 
 fn find(db: &Connection, id: &str) -> Result<Option<Peer>, Error> {
@@ -146,20 +123,6 @@ fn insert(db: &Connection, peer: &Peer) -> Result<(), Error> {
         peer.changed_at.as_millis()
     ])?;
     Ok(())
-}
-
-/// What is of no more use is forgotten: the secret once the credential is known to be good, both where all is over.
-fn changed(before: Peer, change: &PeerChange, now: Timestamp) -> Peer {
-    let mut peer = Peer { state: change.state, problem: change.problem.clone(), changed_at: now, ..before };
-    if let Some((credential, granted)) = &change.picked {
-        (peer.credential, peer.granted) = (Some(credential.clone()), Some(granted.clone()));
-    }
-    match peer.state {
-        State::Asked(_) | State::Picked(_) => {}
-        State::Friend => peer.secret = None,
-        State::Denied | State::Expired | State::Ended => (peer.secret, peer.credential) = (None, None),
-    }
-    peer
 }
 
 impl Group<'_> {

@@ -12,8 +12,9 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::apply::Group;
 use super::audit;
-use super::delivery::{CONFIG, config, state_columns};
+use super::delivery::{CONFIG, config};
 use super::hot::Kept;
+use crate::stored::push::{is_settled_by, settled, state_columns};
 use crate::{Actor, By, Error, Known, NewPush, PushConfig, Settle};
 
 const LIST_PUSHED: &str = "-- store.list_pushed
@@ -144,19 +145,12 @@ impl Group<'_> {
     }
 
     fn settle(&mut self, settle: &Settle) -> Result<Option<State>, Error> {
-        let Settle { task, id, revision, cursor, input, attempt, now } = settle;
-        let found = find(self.db, *task, id)?;
-        let is_same = |config: &PushConfig| {
-            config.revision == *revision && matches!(config.state, State::Active { .. })
-        };
-        let Some(mut config) = found.filter(is_same) else { return Ok(None) };
-        let seq = self.lookup(*task)?.map_or(*cursor, |kept| kept.known.task().seq);
-        let input = match input {
-            Input::Taken { .. } => Input::Taken { more: seq > *cursor },
-            other => *other,
-        };
+        let Settle { task, id, attempt, .. } = settle;
+        let found = find(self.db, *task, id)?.filter(|config| is_settled_by(config, settle));
+        let Some(config) = found else { return Ok(None) };
+        let seq = self.lookup(*task)?.map_or(settle.cursor, |kept| kept.known.task().seq);
+        let config = settled(config, settle, seq);
         if let Some(attempt) = attempt {
-            config.tries += 1;
             let took = u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX);
             self.db.prepare_cached(INSERT_DELIVERY)?.execute(params![
                 task.as_bytes(),
@@ -169,8 +163,6 @@ impl Group<'_> {
                 attempt.error
             ])?;
         }
-        config.cursor = config.cursor.max(*cursor);
-        config.state = step(config.state, input, *now);
         update(self.db, &config)?;
         Ok(Some(config.state))
     }

@@ -1,16 +1,16 @@
 //! Rows to tasks, and columns to values.
 
-use baton_core::ident::{AgentName, ContextId, Owner, TaskId};
-use baton_core::task::{
-    Attempt, Holder, HolderKind, Interruption, Policy, Reason, Request, State, Status, Task,
-};
+use baton_core::ident::TaskId;
+use baton_core::task::Task;
 use baton_core::time::Timestamp;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::log;
 use crate::Error;
+use crate::stored::Unreadable;
+use crate::stored::task::Found;
 
 /// The columns of a task, in the order of [`task`].
 const FIND_TASK: &str = "-- store.find_task
@@ -33,86 +33,38 @@ pub fn find_task(db: &Connection, id: TaskId) -> Result<Option<(i64, Task)>, Err
 
 /// A task from a row of [`FIND_TASK`], without the message of its status.
 fn task(row: &Row<'_>) -> rusqlite::Result<Task> {
-    Ok(Task {
+    let found = Found {
         id: id(row, 0)?,
-        agent: parsed(row, 1, AgentName::parse)?,
-        owner: Owner { grant: text(row, 2)?.into(), subject: text(row, 3)?.into() },
-        context_id: parsed(row, 4, ContextId::parse)?,
-        policy: optional_json(row, 24)?.unwrap_or_default(),
-        request: optional_json(row, 25)?.unwrap_or_default(),
-        created_at: time(row, 7)?,
-        deadline: optional_time(row, 8)?,
-        state: state(row)?,
-        status: Status {
-            message: None,
-            message_seq: row.get::<_, Option<u64>>(28)?.unwrap_or(0),
-            at: time(row, 6)?,
-        },
+        agent: text(row, 1)?,
+        grant: text(row, 2)?,
+        subject: text(row, 3)?,
+        context_id: text(row, 4)?,
+        phase: text(row, 5)?,
+        status_at: row.get(6)?,
+        created_at: row.get(7)?,
+        deadline: row.get(8)?,
         seq: row.get(9)?,
         attempt: row.get(10)?,
         counted: row.get(11)?,
         cancel_requested: row.get(12)?,
         shown: row.get(13)?,
-        artifacts: optional_json(row, 26)?.unwrap_or_default(),
-        usage: optional_json(row, 27)?,
-    })
-}
-
-fn state(row: &Row<'_>) -> rusqlite::Result<State> {
-    Ok(match text(row, 5)? {
-        "ready" => State::Ready { not_before: optional_time(row, 14)?, begun: row.get(15)? },
-        "running" => State::Running {
-            attempt: attempt(row)?.ok_or_else(|| unreadable(19, "a running task has no holder"))?,
-        },
-        "interrupted" => State::Interrupted {
-            kind: if text(row, 16)? == "auth" { Interruption::Auth } else { Interruption::Input },
-            attempt: attempt(row)?,
-            until: time(row, 17)?,
-        },
-        "completed" => State::Completed,
-        "failed" => State::Failed {
-            reason: Reason::parse(text(row, 22)?).ok_or_else(|| unreadable(22, "unknown reason"))?,
-            dead_letter: row.get(23)?,
-        },
-        "canceled" => State::Canceled,
-        "rejected" => State::Rejected,
-        "answered" => State::Answered,
-        _ => return Err(unreadable(5, "unknown phase")),
-    })
-}
-
-fn attempt(row: &Row<'_>) -> rusqlite::Result<Option<Attempt>> {
-    let Some(name) = row.get::<_, Option<String>>(19)? else { return Ok(None) };
-    Ok(Some(Attempt {
-        number: row.get(10)?,
-        holder: Holder { kind: holder_kind(text(row, 18)?), name: name.into() },
-        started_at: time(row, 20)?,
-        lease_until: optional_time(row, 21)?,
-    }))
-}
-
-fn holder_kind(text: &str) -> HolderKind {
-    if text == "worker" { HolderKind::Worker } else { HolderKind::Node }
-}
-
-pub const fn holder_kind_text(kind: HolderKind) -> &'static str {
-    match kind {
-        HolderKind::Node => "node",
-        HolderKind::Worker => "worker",
-    }
-}
-
-pub const fn phase(state: &State) -> &'static str {
-    match state {
-        State::Ready { .. } => "ready",
-        State::Running { .. } => "running",
-        State::Interrupted { .. } => "interrupted",
-        State::Completed => "completed",
-        State::Failed { .. } => "failed",
-        State::Canceled => "canceled",
-        State::Rejected => "rejected",
-        State::Answered => "answered",
-    }
+        not_before: row.get(14)?,
+        begun: row.get(15)?,
+        interruption: optional_text(row, 16)?,
+        answer_until: row.get(17)?,
+        holder_kind: optional_text(row, 18)?,
+        holder: optional_text(row, 19)?,
+        attempt_started_at: row.get(20)?,
+        lease_until: row.get(21)?,
+        reason: optional_text(row, 22)?,
+        dead_letter: row.get(23)?,
+        policy: optional_text(row, 24)?,
+        request: optional_text(row, 25)?,
+        artifacts: optional_text(row, 26)?,
+        usage: optional_text(row, 27)?,
+        status_message: row.get(28)?,
+    };
+    Ok(found.task()?)
 }
 
 pub fn id(row: &Row<'_>, at: usize) -> rusqlite::Result<TaskId> {
@@ -125,6 +77,12 @@ pub fn text<'r>(row: &'r Row<'_>, at: usize) -> rusqlite::Result<&'r str> {
         .map_err(|why| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(why)))
 }
 
+pub fn optional_text<'r>(row: &'r Row<'_>, at: usize) -> rusqlite::Result<Option<&'r str>> {
+    row.get_ref(at)?
+        .as_str_or_null()
+        .map_err(|why| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(why)))
+}
+
 pub fn time(row: &Row<'_>, at: usize) -> rusqlite::Result<Timestamp> {
     row.get(at).map(Timestamp::from_millis)
 }
@@ -134,12 +92,6 @@ pub fn optional_time(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Timest
 }
 
 pub fn json<T: for<'de> Deserialize<'de>>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
-    serde_json::from_str(text(row, at)?)
-        .map_err(|why| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(why)))
-}
-
-/// JSON that borrows from its row.
-pub fn borrowed_json<'r, T: Deserialize<'r>>(row: &'r Row<'_>, at: usize) -> rusqlite::Result<T> {
     serde_json::from_str(text(row, at)?)
         .map_err(|why| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(why)))
 }
@@ -160,22 +112,13 @@ pub fn unreadable(at: usize, why: &'static str) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(at, Type::Text, why.into())
 }
 
-/// JSON of a value that cannot fail to serialise.
-pub fn to_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("these types serialise")
-}
-
-/// The policy column: nothing where it is the default.
-pub fn policy(policy: &Policy) -> Option<String> {
-    (*policy != Policy::default()).then(|| to_json(policy))
-}
-
-/// The request column: nothing where nothing was said.
-pub fn request(request: &Request) -> Option<String> {
-    (*request != Request::default()).then(|| to_json(request))
-}
-
 /// The writer answers each question in kind.
 pub fn other_answer() -> Error {
     Error::Corrupt("the writer answered another question".to_owned())
+}
+
+impl From<Unreadable> for rusqlite::Error {
+    fn from(why: Unreadable) -> Self {
+        Self::FromSqlConversionFailure(0, Type::Text, Box::new(why))
+    }
 }

@@ -11,9 +11,9 @@ use baton_core::time::Timestamp;
 use rusqlite::{Connection, params};
 
 use super::hot::Kept;
-use super::prepare::Prepared;
 use super::writer::Write;
 use super::{Sqlite, list, log, read, rows};
+use crate::stored::prepare::Prepared;
 use crate::{
     Applied, AttemptRecord, By, Claim, Error, Known, ListAllQuery, ListQuery, Op, Page, Status, Tasks,
 };

@@ -20,9 +20,9 @@ use super::hot::{Hot, Kept};
 use super::lock::Lock;
 use super::needs::{self, AttendWrite};
 use super::peers::PeerWrite;
-use super::prepare::Prepared;
 use super::push::{PushAnswer, PushWrite, Pushed};
 use super::{Counters, access, audit};
+use crate::stored::prepare::Prepared;
 use crate::{Applied, Claim, Error, Grant, NewAudit, Observer, Op, Peer, crash};
 
 /// Operations that wait for the writer; past that, callers wait to be queued.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use baton_core::task::{Event, Input, Nudge, Refusal, Snapshot, State, Step, Task, create, step};
 use baton_core::time::Timestamp;
 
-use super::log;
+use super::event;
 use crate::{Create, Op};
 
 /// A new task after its first operation.
@@ -27,7 +27,7 @@ impl Prepared {
             Steps { events: first.events.into_iter().map(Arc::new).collect(), nudges: first.nudges };
         snapshot.task = steps.run(snapshot.task.clone(), &op.inputs, op.now)?;
         steps.events.iter().for_each(|event| snapshot.fill(event));
-        let text = Arc::new(log::spell(&steps.events));
+        let text = Arc::new(event::spell(&steps.events));
         Ok(Self { snapshot: Arc::new(snapshot), steps, text })
     }
 }
