@@ -32,6 +32,30 @@ pub const ATTEMPTS: u32 = 5;
 /// How long a worker may be silent before its task is given to another.
 pub const LEASE: Duration = Duration::from_mins(5);
 
+/// The shortest lease that can be asked for: a worker that must call more often does little else.
+pub const LEASE_MIN: Duration = Duration::from_mins(1);
+
+/// The longest lease: what a dead worker holds is stuck for so long.
+pub const LEASE_MAX: Duration = Duration::from_hours(24);
+
+/// Tasks that one claim can take: a worker holds what it works on, and leaves the rest to others.
+pub const CLAIM_MAX: usize = 64;
+
+/// The priorities of tasks; those of the highest are claimed first.
+pub const PRIORITIES: std::ops::RangeInclusive<i16> = -100..=100;
+
+/// How far ahead a task can be put off, and its deadline lie.
+pub const AHEAD: Duration = Duration::from_hours(366 * 24);
+
+/// Bytes of what is kept of an attempt's last word.
+pub const SUMMARY_BYTES: usize = 2 * 1024;
+
+/// Attempts of a task that its history shows, newest kept.
+pub const ATTEMPTS_KEPT: usize = 50;
+
+/// Attempts of the past that whoever claims a task is told of.
+pub const ATTEMPTS_TOLD: usize = 5;
+
 /// Wait before the second attempt; doubles with each further one.
 pub const BACKOFF: Duration = Duration::from_secs(30);
 

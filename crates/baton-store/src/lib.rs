@@ -34,8 +34,8 @@ pub use hold::{Held, Hold, Holds, NODE};
 pub use needs::{Attend, Attention, COUNTED, Needs, NeedsCounts};
 pub use peers::{Asked, Granted, GrantedAgent, Peer, PeerChange, Peers};
 pub use tasks::{
-    Applied, AttemptEnd, AttemptRecord, By, Claim, Committed, Content, Create, Idempotency, Known,
-    ListAllQuery, ListQuery, Observer, Op, Page, Position, Status, Tasks,
+    Applied, AttemptEnd, AttemptRecord, Budget, By, Claim, Claimed, Committed, Content, Create, HeldBack,
+    Idempotency, Known, ListAllQuery, ListQuery, Observer, Op, Page, Position, Retire, Status, Tasks, worker,
 };
 
 /// Everything that a node keeps.

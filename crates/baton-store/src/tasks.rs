@@ -1,11 +1,14 @@
 //! The verbs that concern tasks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use baton_core::ident::{AgentName, ContextId, Owner, TaskId};
 use baton_core::model::TaskState;
-use baton_core::task::{Event, Holder, Input, New, Nudge, Outcome, Snapshot, State, Task};
+use baton_core::task::{
+    Event, Holder, HolderKind, Input, New, Nudge, Outcome, Refusal, Snapshot, State, Task,
+};
 use baton_core::time::Timestamp;
 use uuid::Uuid;
 
@@ -33,6 +36,9 @@ pub struct Op {
 pub enum By {
     /// A caller: sees the tasks of this agent and owner only, and only while its grant is active.
     Owner(AgentName, Owner),
+    /// A worker: reports what becomes of an agent's task, and only of one that it holds itself; only while its grant, that of
+    /// this owner, is active.
+    Worker(AgentName, Owner),
     /// The node itself, or its operator.
     Node,
 }
@@ -44,9 +50,37 @@ impl By {
             Self::Owner(agent, owner) => {
                 task.agent == *agent && task.owner == *owner && task.state != State::Answered
             }
+            Self::Worker(agent, _) => task.agent == *agent && task.state != State::Answered,
             Self::Node => true,
         }
     }
+
+    /// Refuses a worker that reports on a task which another one holds, whatever number it names.
+    pub fn holds(&self, task: &Task) -> Result<(), Refusal> {
+        match (self, task.state.open_attempt()) {
+            (Self::Worker(_, owner), Some(open)) if open.holder != worker(owner) => {
+                Err(Refusal::StaleAttempt)
+            }
+            (Self::Worker(..) | Self::Owner(..) | Self::Node, _) => Ok(()),
+        }
+    }
+
+    /// The caller, where its grant has to be active.
+    pub const fn caller(&self) -> Option<&Owner> {
+        match self {
+            Self::Owner(_, owner) | Self::Worker(_, owner) => Some(owner),
+            Self::Node => None,
+        }
+    }
+}
+
+/// The holder that a worker with this grant and subject is.
+pub fn worker(owner: &Owner) -> Holder {
+    let name = match &*owner.subject {
+        "" => Arc::clone(&owner.grant),
+        subject => format!("{} {subject}", owner.grant).into(),
+    };
+    Holder { kind: HolderKind::Worker, name }
 }
 
 /// A task to be created.
@@ -117,9 +151,63 @@ pub trait Observer: Send + Sync + 'static {
 pub struct Claim {
     pub agent: AgentName,
     pub holder: Holder,
-    pub lease_until: Option<Timestamp>,
+    /// Whose grant has to be active; none where the node claims for a runner of its own.
+    pub by: Option<Owner>,
+    /// Without one, a task is held for as long as its holder's node lives.
+    pub lease: Option<Duration>,
+    /// This one, and no other.
+    pub task: Option<TaskId>,
     pub most: usize,
+    /// Tasks of the agent that may be worked on at a time, by all holders together.
+    pub concurrency: Option<u32>,
+    pub budget: Option<Budget>,
     pub now: Timestamp,
+}
+
+/// How many tasks of an agent may be claimed in a while. Windows begin at multiples of their length since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    pub claims: u32,
+    /// Whole milliseconds, one at least.
+    pub per: Duration,
+}
+
+impl Budget {
+    /// When the window began that `now` lies in.
+    pub fn window(&self, now: Timestamp) -> Timestamp {
+        let per = i64::try_from(self.per.as_millis()).unwrap_or(i64::MAX).max(1);
+        Timestamp::from_millis(now.as_millis() - now.as_millis().rem_euclid(per))
+    }
+}
+
+/// What a claim came to.
+#[derive(Clone, Debug, Default)]
+pub struct Claimed {
+    /// In the order in which they are to be worked on.
+    pub tasks: Vec<Arc<Snapshot>>,
+    /// Why there are not more, where there may be.
+    pub held_back: Option<HeldBack>,
+}
+
+/// What keeps ready tasks from being claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldBack {
+    /// As many are worked on as may be.
+    Concurrency,
+    /// The budget is used up until then.
+    Budget { until: Timestamp },
+}
+
+/// Tasks of one agent that are over and need not be kept.
+#[derive(Clone, Debug)]
+pub struct Retire {
+    pub agent: AgentName,
+    /// Those whose status changed before.
+    pub before: Option<Timestamp>,
+    /// Those beyond so many, the oldest first.
+    pub beyond: Option<u64>,
+    /// Of one transaction.
+    pub most: usize,
 }
 
 /// A page of an owner's tasks with one agent.
@@ -183,6 +271,8 @@ pub struct AttemptRecord {
     pub started_at: Timestamp,
     /// None while it is open.
     pub end: Option<AttemptEnd>,
+    /// What was said last of it, in short.
+    pub summary: Option<Arc<str>>,
 }
 
 /// When an attempt was over, and how.
@@ -209,8 +299,10 @@ pub trait Tasks: Send + Sync + 'static {
     /// Runs `step` for each input in one transaction and answers after its commit. Refused as a whole or not at all.
     async fn apply(&self, op: Op) -> Result<Applied, Error>;
 
-    /// Claims ready tasks of an agent, oldest first, that are due.
-    async fn claim(&self, claim: Claim) -> Result<Vec<Arc<Snapshot>>, Error>;
+    /// Claims ready tasks of an agent that are due: those of the highest priority first, and of them the oldest. Concurrency
+    /// and budget are looked at and charged in the same transaction. Where one task is named and cannot be had, that is
+    /// refused: `NotFound`, or what the state machine says.
+    async fn claim(&self, claim: Claim) -> Result<Claimed, Error>;
 
     /// A task with its content, where `by` may see it.
     async fn find(&self, by: &By, id: TaskId) -> Result<Option<Arc<Snapshot>>, Error>;
@@ -229,7 +321,7 @@ pub trait Tasks: Send + Sync + 'static {
     /// only where there are no more.
     async fn events(&self, id: TaskId, after: u64, most: usize) -> Result<Vec<Arc<Event>>, Error>;
 
-    /// Every attempt at a task, in order; empty where there is no such task.
+    /// The newest attempts at a task, oldest first, up to [`baton_core::limits::ATTEMPTS_KEPT`]; empty where there is no such task.
     async fn attempts(&self, id: TaskId) -> Result<Vec<AttemptRecord>, Error>;
 
     /// Up to `most` tasks to which the clock has done something, with what it did.
@@ -246,6 +338,9 @@ pub trait Tasks: Send + Sync + 'static {
 
     /// Deletes events of tasks that ended before `before`, up to `most` tasks; answers how many tasks were pruned.
     async fn prune_events(&self, before: Timestamp, most: usize) -> Result<usize, Error>;
+
+    /// Deletes tasks that are over, with all that is kept of them, the oldest first; answers which.
+    async fn retire(&self, retire: Retire) -> Result<Vec<TaskId>, Error>;
 
     async fn status(&self) -> Result<Status, Error>;
 }

@@ -123,6 +123,7 @@ impl Node {
             dispatcher,
             clock,
             limits: Arc::new(RwLock::new(Arc::new(settings.limits.clone()))),
+            retention: settings.retention,
             controls,
             shown: Arc::new(RwLock::new(Arc::new(configuration::sections(&settings)))),
             draining: CancellationToken::new(),
@@ -262,13 +263,14 @@ fn add_agents(service: &Service, settings: Settings, lane: impl Fn(&Agent, &Cloc
 
 fn lane(agent: &Agent, clock: &Clock) -> Option<LaneSettings> {
     match &agent.runner {
-        Runner::Echo => None,
+        Runner::Echo | Runner::Pull(_) => None,
         Runner::Process(settings) => Some(LaneSettings {
             runner: Arc::new(
                 process::Process::new(process_settings(settings), Spawner::new()).with_clock(clock.clone()),
             ),
             concurrency: settings.concurrency,
             deadline: settings.deadline,
+            budget: agent.budget,
         }),
     }
 }

@@ -12,7 +12,7 @@ use super::evolve::{blank, evolve};
 use super::input::Input;
 use super::state::{Attempt, HolderKind, New, Outcome, Reason, State, Task};
 use crate::ident::AgentName;
-use crate::limits::{self, BACKOFF_MAX, RESERVED_EVENTS, TASK_EVENTS};
+use crate::limits::{self, BACKOFF_MAX, RESERVED_EVENTS, SUMMARY_BYTES, TASK_EVENTS};
 use crate::model::{Message, TaskState};
 use crate::time::Timestamp;
 
@@ -93,8 +93,8 @@ fn finish(mut task: Task, bodies: Vec<Body>, now: Timestamp) -> Step {
 /// shown) is changed in `task` here; everything else is returned.
 fn decide(task: &mut Task, input: &Input, now: Timestamp) -> Result<Vec<Body>, Refusal> {
     match input {
-        Input::Claimed { holder, lease_until } => holder::claimed(task, holder, *lease_until, now),
-        Input::Renewed { attempt, lease_until } => holder::renewed(task, *attempt, *lease_until),
+        Input::Claimed { holder, lease } => holder::claimed(task, holder, *lease, now),
+        Input::Renewed { attempt, lease } => holder::renewed(task, *attempt, *lease, now),
         Input::Progressed { attempt, message } => holder::progressed(task, *attempt, message),
         Input::Wrote { attempt, chunk } => holder::wrote(task, *attempt, chunk),
         Input::Used { attempt, usage } => holder::used(task, *attempt, usage),
@@ -111,9 +111,9 @@ fn decide(task: &mut Task, input: &Input, now: Timestamp) -> Result<Vec<Body>, R
             let end = ended_without_result(task, *reason, message.as_ref(), *retryable, now);
             Ok(withdrawing_question(task, end))
         }
-        Input::Released { attempt } => {
+        Input::Released { attempt, message } => {
             held(task, *attempt)?;
-            Ok(vec![given_back(task)])
+            Ok(vec![given_back(task, message.as_ref())])
         }
         Input::Rejected { attempt, message } => {
             held(task, *attempt)?;
@@ -177,12 +177,13 @@ fn ended_without_result(
         return Body::Failed { reason, message, dead_letter: true };
     }
     let not_before = Some(now.after(backoff(task, reason)));
-    Body::Requeued { outcome: Outcome::Failed(reason), not_before, counted: true }
+    let summary = message.as_deref().and_then(summary);
+    Body::Requeued { outcome: Outcome::Failed(reason), not_before, counted: true, summary }
 }
 
 /// The holder gives the task back; a question that it asked stays, as when a node stops. Where giving back is all that
 /// ever happens, the task ends before the events that are reserved for an end are used up.
-fn given_back(task: &Task) -> Body {
+fn given_back(task: &Task, said: Option<&Arc<Message>>) -> Body {
     if task.cancel_requested {
         Body::Canceled { message: None }
     } else if matches!(task.state, State::Interrupted { .. }) {
@@ -192,8 +193,17 @@ fn given_back(task: &Task) -> Body {
         let message = Some(Arc::new(holder::system_message(task, text)));
         Body::Failed { reason: Reason::LoopDetected, message, dead_letter: true }
     } else {
-        Body::Requeued { outcome: Outcome::Released, not_before: None, counted: false }
+        let summary = said.and_then(|message| summary(message));
+        Body::Requeued { outcome: Outcome::Released, not_before: None, counted: false, summary }
     }
+}
+
+/// What is kept of an attempt's last word: its text, up to [`SUMMARY_BYTES`]; none where it has no text.
+pub fn summary(message: &Message) -> Option<Arc<str>> {
+    let text = message.joined_text();
+    let text = text.trim();
+    let end = text.floor_char_boundary(SUMMARY_BYTES);
+    (!text.is_empty()).then(|| text[..end].into())
 }
 
 /// Only what ends the task has room left.

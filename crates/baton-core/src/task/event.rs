@@ -56,6 +56,8 @@ pub enum Body {
         outcome: Outcome,
         not_before: Option<Timestamp>,
         counted: bool,
+        /// What the holder said of it, or what is known: for whoever claims the task next.
+        summary: Option<Arc<str>>,
     },
     CancelRequested,
     Completed {

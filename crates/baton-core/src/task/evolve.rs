@@ -1,10 +1,10 @@
 //! How one event changes a task. `step` and `replay` share this function.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::event::{Body, Event};
 use super::state::{ArtifactHead, Attempt, New, State, Status, Task};
-use crate::limits::LEASE;
 use crate::model::Message;
 use crate::time::Timestamp;
 
@@ -19,7 +19,8 @@ pub(super) fn blank(new: &New, now: Timestamp) -> Task {
         request: new.request.clone(),
         created_at: now,
         deadline: new.deadline,
-        state: State::Ready { not_before: None, begun: false },
+        priority: new.priority,
+        state: State::Ready { not_before: new.not_before, begun: false },
         status: Status { message: None, message_seq: 0, at: now },
         seq: 0,
         attempt: 0,
@@ -128,8 +129,9 @@ fn go_on(task: &mut Task) {
 
 /// Who waited for an answer gets the time to fetch it and to go on; a longer lease stays as it is.
 fn refresh_lease(task: &mut Task, now: Timestamp) {
+    let lease = Duration::from_millis(task.policy.lease_ms);
     if let State::Running { attempt: Attempt { lease_until: Some(until), .. } } = &mut task.state {
-        *until = (*until).max(now.after(LEASE));
+        *until = (*until).max(now.after(lease));
     }
 }
 

@@ -1,19 +1,19 @@
 //! What can happen to a task. Past-tense facts; whoever reports one knows nothing of the others.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::state::{Holder, Interruption, Reason};
 use crate::json::Object;
 use crate::model::{Artifact, Message};
-use crate::time::Timestamp;
 
 /// One fact. `attempt` is the fencing token of the holder that reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// A runner or worker took the task.
-    Claimed { holder: Holder, lease_until: Option<Timestamp> },
-    /// The holder is alive.
-    Renewed { attempt: u32, lease_until: Option<Timestamp> },
+    /// A runner or worker took the task; without a lease, for as long as its node lives.
+    Claimed { holder: Holder, lease: Option<Duration> },
+    /// The holder is alive; its lease begins anew.
+    Renewed { attempt: u32, lease: Option<Duration> },
     /// The holder says how it goes.
     Progressed { attempt: u32, message: Arc<Message> },
     /// The holder wrote an artifact, or a piece of one.
@@ -30,8 +30,8 @@ pub enum Input {
     Completed { attempt: u32, message: Option<Arc<Message>> },
     /// The holder could not do it.
     Failed { attempt: u32, reason: Reason, message: Option<Arc<Message>>, retryable: bool },
-    /// The holder gives the task back unharmed.
-    Released { attempt: u32 },
+    /// The holder gives the task back unharmed, and may say why.
+    Released { attempt: u32, message: Option<Arc<Message>> },
     /// The holder will not do it.
     Rejected { attempt: u32, message: Option<Arc<Message>> },
     /// The owner or the operator wants it to end.

@@ -12,7 +12,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use decide::{Nudge, Refusal, Step, create, step};
+pub use decide::{Nudge, Refusal, Step, create, step, summary};
 pub use event::{Body, Event};
 pub use evolve::{evolve, replay};
 pub use input::{Chunk, Input, LeaseLoss};

@@ -23,6 +23,8 @@ pub struct Task {
     pub created_at: Timestamp,
     /// When the whole task must be over; the reaper sees to it.
     pub deadline: Option<Timestamp>,
+    /// Which of an agent's tasks are claimed first: the higher ones.
+    pub priority: i16,
     pub state: State,
     pub status: Status,
     /// Sequence number of the newest event, from 1.
@@ -52,18 +54,25 @@ pub struct New {
     pub request: Request,
     pub message: Arc<Message>,
     pub deadline: Option<Timestamp>,
+    /// Nobody may claim it earlier.
+    pub not_before: Option<Timestamp>,
+    /// Within [`limits::PRIORITIES`]; the higher are claimed first.
+    pub priority: i16,
     /// The client gets the Task object before the agent has said anything.
     pub shown: bool,
 }
 
 /// How an agent wants its tasks treated; fixed when the task is created.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Policy {
     /// Whether an attempt that could not finish is followed by another.
     pub retry: bool,
     pub max_attempts: u32,
     /// Milliseconds before the second attempt.
     pub backoff_ms: u64,
+    /// Milliseconds that a worker has to go on after an answer, where its lease is not longer.
+    pub lease_ms: u64,
     /// Milliseconds a question waits for its answer.
     pub answer_within_ms: u64,
     /// A first reply makes the task a direct Message.
@@ -79,6 +88,7 @@ impl Default for Policy {
             retry: true,
             max_attempts: limits::ATTEMPTS,
             backoff_ms: millis(limits::BACKOFF),
+            lease_ms: millis(limits::LEASE),
             answer_within_ms: millis(limits::ANSWER_WITHIN),
             replies: false,
             takes_messages: false,

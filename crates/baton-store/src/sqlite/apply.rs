@@ -6,7 +6,7 @@ use std::sync::Arc;
 use baton_core::delivery::is_told;
 use baton_core::ident::{AgentName, Owner, TaskId};
 use baton_core::model::TaskState;
-use baton_core::task::{Input, Refusal, Snapshot, Task};
+use baton_core::task::Refusal;
 use baton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -17,9 +17,7 @@ use super::writer::Shared;
 use super::{access, grants::Grants, log, rows, scope, write};
 use crate::stored::event;
 use crate::stored::prepare::{Prepared, Steps};
-use crate::{
-    Applied, By, Claim, Committed, Create, Error, Grant, GrantLimits, Idempotency, Known, Op, Usage,
-};
+use crate::{Applied, Committed, Create, Error, Grant, GrantLimits, Idempotency, Known, Op, Usage};
 
 /// How long an idempotency key stands for its message.
 const KEY_LIVES_MS: i64 = 24 * 60 * 60 * 1000;
@@ -39,6 +37,8 @@ pub struct Group<'a> {
     scopes: HashMap<(AgentName, Owner), i64>,
     counts: HashMap<(i64, TaskState), i64>,
     commits: Vec<Committed>,
+    /// Tasks that this transaction deletes.
+    retired: Vec<TaskId>,
     /// Grants as this transaction leaves them.
     pub altered: HashMap<Arc<str>, Arc<Grant>>,
     /// The counts of grants whose tasks are counted, as this transaction leaves them.
@@ -52,6 +52,7 @@ pub struct Group<'a> {
 pub struct Done {
     pub changed: Vec<Kept>,
     pub commits: Vec<Committed>,
+    pub retired: Vec<TaskId>,
     pub grants: HashMap<Arc<str>, Arc<Grant>>,
     pub usage: Counts,
 }
@@ -69,11 +70,6 @@ INSERT OR REPLACE INTO idempotency (scope, key, digest, task_id, at) VALUES (?1,
 pub(super) const FORGET_KEYS: &str = "-- store.forget_keys
 DELETE FROM idempotency WHERE (scope, key) IN
     (SELECT scope, key FROM idempotency WHERE at < ?1 ORDER BY at LIMIT 2)";
-
-pub(super) const LIST_READY: &str = "-- store.list_ready
-SELECT id FROM task
-WHERE agent = ?1 AND phase = 'ready' AND (not_before IS NULL OR not_before <= ?2) AND (deadline IS NULL OR deadline > ?2)
-ORDER BY created_at, id LIMIT ?3 OFFSET ?4";
 
 const ADD_COUNT: &str = "-- store.add_count
 INSERT INTO task_count (scope, shown_state, n) VALUES (?1, ?2, ?3)
@@ -93,6 +89,7 @@ impl<'a> Group<'a> {
             scopes: HashMap::new(),
             counts: HashMap::new(),
             commits: Vec::new(),
+            retired: Vec::new(),
             altered: HashMap::new(),
             usage: HashMap::new(),
             created: Vec::new(),
@@ -118,11 +115,17 @@ impl<'a> Group<'a> {
             access::put_usage(self.db, id, *usage)?;
         }
         let changed = self.changed.into_values().collect();
-        Ok(Done { changed, commits: self.commits, grants: self.altered, usage: self.usage })
+        Ok(Done {
+            changed,
+            commits: self.commits,
+            retired: self.retired,
+            grants: self.altered,
+            usage: self.usage,
+        })
     }
 
     /// Writes new tasks and events, before anything looks for their rows.
-    fn flush(&mut self) -> Result<(), Error> {
+    pub fn flush(&mut self) -> Result<(), Error> {
         batch::insert_tasks(self.db, &std::mem::take(&mut self.created))?;
         batch::insert_events(self.db, &std::mem::take(&mut self.events))?;
         Ok(())
@@ -158,56 +161,6 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// A task that the state machine refuses to hand out is passed over: it must not keep its agent from the others.
-    pub fn claim(&mut self, claim: &Claim) -> Result<Vec<Arc<Snapshot>>, Error> {
-        let input = Input::Claimed { holder: claim.holder.clone(), lease_until: claim.lease_until };
-        self.flush()?;
-        let (mut claimed, mut passed_over) = (Vec::new(), 0);
-        loop {
-            let ids = self.ready(claim, claim.most - claimed.len(), passed_over)?;
-            if ids.is_empty() {
-                return Ok(claimed);
-            }
-            for id in ids {
-                let op = Op {
-                    id: uuid::Uuid::nil(),
-                    task: id,
-                    by: By::Node,
-                    create: None,
-                    inputs: vec![input.clone()],
-                    push: None,
-                    now: claim.now,
-                    repeat: false,
-                };
-                match self.apply(&op, None) {
-                    Ok(applied) => claimed.push(self.whole(applied.known)?),
-                    Err(Error::Refused(_)) => passed_over += 1,
-                    Err(why) => return Err(why),
-                }
-            }
-        }
-    }
-
-    fn ready(&self, claim: &Claim, most: usize, passed_over: usize) -> Result<Vec<TaskId>, Error> {
-        if most == 0 {
-            return Ok(Vec::new());
-        }
-        let bind = params![claim.agent.as_str(), claim.now.as_millis(), most, passed_over];
-        let mut statement = self.db.prepare_cached(LIST_READY)?;
-        Ok(statement.query_map(bind, |row| rows::id(row, 0))?.collect::<Result<_, _>>()?)
-    }
-
-    fn whole(&mut self, known: Known) -> Result<Arc<Snapshot>, Error> {
-        match known {
-            Known::Whole(snapshot) => Ok(snapshot),
-            Known::Head(task) => {
-                self.flush()?;
-                let key = self.changed.get(&task.id).ok_or(Error::NotFound)?.key;
-                Ok(Arc::new(super::read::snapshot_of(self.db, key, Task::clone(&task))?))
-            }
-        }
-    }
-
     fn create(
         &mut self,
         op: &Op,
@@ -217,8 +170,7 @@ impl<'a> Group<'a> {
         if let Some(key) = &new.idempotency
             && let Some(task) = self.find_key(new, key, op.now)?
         {
-            let known = self.lookup(task)?.ok_or(Error::NotFound)?.known;
-            return Ok(Applied { known, events: Vec::new(), repeated: true });
+            return Ok(Applied { known: task.known, events: Vec::new(), repeated: true });
         }
         let Prepared { snapshot, steps, text } = prepared.as_ref().map_err(|why| *why)?;
         self.count_task(&op.by, &new.new.owner, op.now)?;
@@ -243,6 +195,7 @@ impl<'a> Group<'a> {
     }
 
     fn advance(&mut self, op: &Op, Kept { key, known }: Kept) -> Result<Applied, Error> {
+        op.by.holds(known.task())?;
         let before = known.task().clone();
         let mut steps = Steps::default();
         let after = steps.run(before.clone(), &op.inputs, op.now)?;
@@ -309,8 +262,23 @@ impl<'a> Group<'a> {
         Ok(Applied { known, events, repeated: false })
     }
 
+    /// Takes a task that was deleted out of the counts and of what is in memory after the commit.
+    pub fn note_retired(&mut self, id: TaskId, scope: i64, shown: TaskState) {
+        *self.counts.entry((scope, shown)).or_default() -= 1;
+        self.changed.remove(&id);
+        self.retired.push(id);
+    }
+
+    /// Where the row of a task is that this transaction changed.
+    pub fn key_of(&self, id: TaskId) -> Option<i64> {
+        self.changed.get(&id).map(|kept| kept.key)
+    }
+
     /// The task, where it is in memory.
     fn recall(&self, id: TaskId) -> Option<Kept> {
+        if self.retired.contains(&id) {
+            return None;
+        }
         self.changed.get(&id).cloned().or_else(|| self.hot.find(id))
     }
 
@@ -336,8 +304,8 @@ impl<'a> Group<'a> {
         Ok(log::was_applied(self.db, task, op.id.as_bytes())?)
     }
 
-    /// The task that a fresh key stands for.
-    fn find_key(&mut self, new: &Create, key: &Idempotency, now: Timestamp) -> Result<Option<TaskId>, Error> {
+    /// The task that a fresh key stands for. One that was retired leaves its key free.
+    fn find_key(&mut self, new: &Create, key: &Idempotency, now: Timestamp) -> Result<Option<Kept>, Error> {
         let scope = self.scope(&new.new.agent, &new.new.owner)?;
         let found = self
             .db
@@ -348,7 +316,7 @@ impl<'a> Group<'a> {
             .optional()?;
         match found {
             Some((_, _, at)) if now.as_millis() - at > KEY_LIVES_MS => Ok(None),
-            Some((digest, task, _)) if digest == key.digest => Ok(Some(task)),
+            Some((digest, task, _)) if digest == key.digest => self.lookup(task),
             Some(_) => Err(Error::KeyReused),
             None => Ok(None),
         }

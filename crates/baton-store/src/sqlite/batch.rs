@@ -21,13 +21,14 @@ const SIZES: [usize; 3] = [32, 8, 1];
 /// not keep what would undo the statement alone.
 type Texts = LazyLock<[String; SIZES.len()]>;
 
-static TASKS: Texts = LazyLock::new(|| texts(INSERT_TASKS, 31));
+static TASKS: Texts = LazyLock::new(|| texts(INSERT_TASKS, 33));
 static EVENTS: Texts = LazyLock::new(|| texts(INSERT_EVENTS, 4));
 
 const INSERT_TASKS: &str = "-- store.insert_tasks
 INSERT OR FAIL INTO task (status_at, status_message, seq, attempt, counted, cancel_requested, shown, not_before, begun,
     interruption, answer_until, holder_kind, holder, attempt_started_at, lease_until, reason, dead_letter, due_at,
-    artifacts, usage, phase, shown_state, key, id, scope, agent, context_id, created_at, deadline, policy, request) VALUES";
+    artifacts, usage, phase, shown_state, queued, key, id, scope, agent, context_id, created_at, deadline, priority, policy, request)
+VALUES";
 
 const INSERT_EVENTS: &str = "-- store.insert_events
 INSERT OR FAIL INTO event (key, holds, op, events) VALUES";
@@ -107,6 +108,7 @@ impl Row for Created {
         to.add(task.context_id.as_str())?;
         to.add(task.created_at.as_millis())?;
         to.add(task.deadline.map(Timestamp::as_millis))?;
+        to.add(task.priority)?;
         to.add(policy(&task.policy))?;
         to.add(request(&task.request))
     }

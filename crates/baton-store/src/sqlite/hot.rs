@@ -73,6 +73,14 @@ impl Hot {
         }
     }
 
+    /// Forgets a task that was deleted.
+    pub fn remove(&self, id: TaskId) -> Option<Kept> {
+        let mut cache = self.cache();
+        let (kept, weight) = cache.tasks.remove(&id)?;
+        cache.bytes -= weight;
+        Some(kept)
+    }
+
     fn cache(&self) -> MutexGuard<'_, Cache> {
         self.cache.lock().expect("nothing panics while it holds this lock")
     }

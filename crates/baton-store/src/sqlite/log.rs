@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use baton_core::limits::ATTEMPTS_KEPT;
 use baton_core::model::Message;
 use baton_core::task::{Event, Snapshot};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -95,7 +96,7 @@ pub fn status_message(db: &Connection, task: i64, seq: u64) -> rusqlite::Result<
     Ok(found.into_iter().find(|(at, _)| *at == seq).map(|(_, message)| message))
 }
 
-/// Who worked on a task, oldest first.
+/// Who worked on a task last, oldest first.
 pub fn attempts(db: &Connection, task: i64) -> Result<Vec<AttemptRecord>, Error> {
     let (low, high) = after(task, 0);
     let mut statement = db.prepare_cached(LIST_ATTEMPTS)?;
@@ -104,6 +105,7 @@ pub fn attempts(db: &Connection, task: i64) -> Result<Vec<AttemptRecord>, Error>
     while let Some(row) = found.next()? {
         read(row)?.into_iter().for_each(|event| event::record(&mut attempts, event));
     }
+    attempts.drain(..attempts.len().saturating_sub(ATTEMPTS_KEPT));
     Ok(attempts)
 }
 
@@ -116,6 +118,16 @@ pub fn was_applied(db: &Connection, task: i64, op: &[u8; 16]) -> rusqlite::Resul
 pub fn prune(db: &Connection, task: i64) -> rusqlite::Result<()> {
     let (low, high) = after(task, 0);
     db.prepare_cached(PRUNE_EVENTS)?.execute([low, high])?;
+    Ok(())
+}
+
+const DELETE_EVENTS: &str = "-- store.delete_events
+DELETE FROM event WHERE key > ?1 AND key <= ?2";
+
+/// Deletes all rows of a task.
+pub fn delete(db: &Connection, task: i64) -> rusqlite::Result<()> {
+    let (low, high) = after(task, 0);
+    db.prepare_cached(DELETE_EVENTS)?.execute([low, high])?;
     Ok(())
 }
 

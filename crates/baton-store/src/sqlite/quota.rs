@@ -35,7 +35,11 @@ impl Group<'_> {
 
     /// Refuses a caller whose grant takes no calls any more.
     pub fn check_grant(&self, by: &By, now: Timestamp) -> Result<(), Error> {
-        let By::Owner(_, owner) = by else { return Ok(()) };
+        by.caller().map_or(Ok(()), |owner| self.check_owner(owner, now))
+    }
+
+    /// The same, of the grant of this owner.
+    pub fn check_owner(&self, owner: &Owner, now: Timestamp) -> Result<(), Error> {
         let admitted = match self.altered.get(&owner.grant) {
             Some(grant) => grant.admits(now),
             None => self.grants.admits(&owner.grant, now),

@@ -16,7 +16,8 @@ use crate::stored::task::Found;
 const FIND_TASK: &str = "-- store.find_task
 SELECT id, task.agent, grant_id, subject, context_id, phase, status_at, created_at, deadline, seq, attempt, counted,
     cancel_requested, shown, not_before, begun, interruption, answer_until, holder_kind, holder, attempt_started_at,
-    lease_until, reason, dead_letter, policy, request, artifacts, usage, status_message, task.key
+    lease_until, reason, dead_letter, policy, request, artifacts, usage, status_message, task.key,
+    priority
 FROM task JOIN scope ON scope.key = task.scope WHERE id = ?1";
 
 /// A task with the number of its row, without its content.
@@ -43,6 +44,7 @@ fn task(row: &Row<'_>) -> rusqlite::Result<Task> {
         status_at: row.get(6)?,
         created_at: row.get(7)?,
         deadline: row.get(8)?,
+        priority: row.get(30)?,
         seq: row.get(9)?,
         attempt: row.get(10)?,
         counted: row.get(11)?,

@@ -12,10 +12,11 @@ use rusqlite::{Connection, params};
 
 use super::hot::Kept;
 use super::writer::Write;
-use super::{Sqlite, list, log, read, rows};
+use super::{Sqlite, list, log, read, retire, rows};
 use crate::stored::prepare::Prepared;
 use crate::{
-    Applied, AttemptRecord, By, Claim, Error, Known, ListAllQuery, ListQuery, Op, Page, Status, Tasks,
+    Applied, AttemptRecord, By, Claim, Claimed, Error, Known, ListAllQuery, ListQuery, Op, Page, Retire,
+    Status, Tasks,
 };
 
 pub(super) const LIST_DUE: &str = "-- store.list_due
@@ -27,7 +28,8 @@ WHERE (phase = 'ready' OR phase = 'running' OR phase = 'interrupted') AND holder
 ORDER BY id LIMIT ?2";
 
 pub(super) const NEXT_READY: &str = "-- store.next_ready
-SELECT min(coalesce(not_before, 0)) FROM task WHERE agent = ?1 AND phase = 'ready'";
+SELECT CASE WHEN EXISTS (SELECT 1 FROM task WHERE agent = ?1 AND phase = 'ready' AND queued = 1) THEN 0
+    ELSE (SELECT min(not_before) FROM task WHERE agent = ?1 AND phase = 'ready' AND queued = 0) END";
 
 pub(super) const LIST_OPEN_OF_REVOKED: &str = r#"-- store.list_open_of_revoked
 SELECT id FROM task
@@ -61,7 +63,7 @@ impl Tasks for Sqlite {
         self.inner.writer.write(|reply| Write::Apply(Box::new((op, prepared)), reply)).await
     }
 
-    async fn claim(&self, claim: Claim) -> Result<Vec<Arc<Snapshot>>, Error> {
+    async fn claim(&self, claim: Claim) -> Result<Claimed, Error> {
         self.inner.writer.write(|reply| Write::Claim(claim, reply)).await
     }
 
@@ -165,6 +167,14 @@ impl Tasks for Sqlite {
             return Ok(0);
         }
         self.inner.writer.write(|reply| Write::PruneEvents { tasks, reply }).await
+    }
+
+    async fn retire(&self, retire: Retire) -> Result<Vec<TaskId>, Error> {
+        let tasks = self.inner.readers.run(move |db| retire::find(db, &retire)).await?;
+        if tasks.is_empty() {
+            return Ok(tasks);
+        }
+        self.inner.writer.write(|reply| Write::Retire(tasks, reply)).await
     }
 
     async fn status(&self) -> Result<Status, Error> {

@@ -10,11 +10,11 @@ const UPDATE_TASK: &str = "-- store.update_task
 UPDATE task SET status_at = ?1, status_message = ?2, seq = ?3, attempt = ?4, counted = ?5, cancel_requested = ?6,
     shown = ?7, not_before = ?8, begun = ?9, interruption = ?10, answer_until = ?11, holder_kind = ?12, holder = ?13,
     attempt_started_at = ?14, lease_until = ?15, reason = ?16, dead_letter = ?17, due_at = ?18, artifacts = ?19,
-    usage = ?20, phase = ?21, shown_state = ?22
-WHERE key = ?23";
+    usage = ?20, phase = ?21, shown_state = ?22, queued = ?23
+WHERE key = ?24";
 
 /// The values of the columns that a step changes, in the order of the statements.
-pub fn values(task: &Task) -> [ToSqlOutput<'_>; 22] {
+pub fn values(task: &Task) -> [ToSqlOutput<'_>; 23] {
     let columns = Columns::of(task);
     [
         int(columns.status_at),
@@ -39,6 +39,7 @@ pub fn values(task: &Task) -> [ToSqlOutput<'_>; 22] {
         text(columns.usage),
         text(Some(columns.phase)),
         int(columns.shown_state),
+        int(i64::from(columns.queued)),
     ]
 }
 
@@ -62,7 +63,7 @@ pub fn task(db: &Connection, key: i64, task: &Task) -> rusqlite::Result<()> {
     for (at, value) in (1..).zip(values(task)) {
         statement.raw_bind_parameter(at, value)?;
     }
-    statement.raw_bind_parameter(23, key)?;
+    statement.raw_bind_parameter(24, key)?;
     statement.raw_execute()?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use baton_core::ident::TaskId;
-use baton_core::task::{Refusal, Snapshot};
+use baton_core::task::Refusal;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 use tracing::error;
@@ -23,7 +23,7 @@ use super::peers::PeerWrite;
 use super::push::{PushAnswer, PushWrite, Pushed};
 use super::{Counters, access, audit};
 use crate::stored::prepare::Prepared;
-use crate::{Applied, Claim, Error, Grant, NewAudit, Observer, Op, Peer, crash};
+use crate::{Applied, Claim, Claimed, Error, Grant, NewAudit, Observer, Op, Peer, crash};
 
 /// Operations that wait for the writer; past that, callers wait to be queued.
 const QUEUE: usize = 1_024;
@@ -46,7 +46,7 @@ type Reply<T> = oneshot::Sender<Result<T, Error>>;
 /// Something to be written.
 pub enum Write {
     Apply(Box<(Op, Option<Result<Prepared, Refusal>>)>, Reply<Applied>),
-    Claim(Claim, Reply<Vec<Arc<Snapshot>>>),
+    Claim(Claim, Reply<Claimed>),
     Access(Box<AccessWrite>, Reply<Arc<Grant>>),
     /// When grants were used.
     Uses(Vec<(Arc<str>, i64)>, Reply<usize>),
@@ -60,6 +60,7 @@ pub enum Write {
     Friend(Box<FriendWrite>, Reply<FriendAnswer>),
     Peer(Box<PeerWrite>, Reply<Option<Peer>>),
     Attend(Box<AttendWrite>, Reply<usize>),
+    Retire(Vec<TaskId>, Reply<Vec<TaskId>>),
     Close,
 }
 
@@ -134,7 +135,8 @@ impl Drop for Writer {
 /// What an operation came to, to be answered once the group is committed.
 enum Outcome {
     Applied(Result<Applied, Error>),
-    Claimed(Result<Vec<Arc<Snapshot>>, Error>),
+    Claimed(Result<Claimed, Error>),
+    Retired(Result<Vec<TaskId>, Error>),
     Grant(Result<Arc<Grant>, Error>),
     Audited(Result<(), Error>),
     Pruned(Result<usize, Error>),
@@ -268,10 +270,11 @@ fn commit(
             Write::Friend(write, _) => Outcome::Befriended(or_fail(running.befriend(write))?),
             Write::Peer(write, _) => Outcome::Peer(Box::new(or_fail(running.peer(write))?)),
             Write::Attend(write, _) => Outcome::Pruned(or_fail(needs::write(connection, write))?),
+            Write::Retire(tasks, _) => Outcome::Retired(or_fail(running.retire(tasks))?),
             Write::Close => Outcome::Pruned(Ok(0)),
         });
     }
-    let Done { changed, commits, grants, usage } = running.finish()?;
+    let Done { changed, commits, retired, grants, usage } = running.finish()?;
     crash::pass(crash::BEFORE_COMMIT);
     connection.prepare_cached("COMMIT")?.execute([])?;
     crash::pass(crash::COMMITTED);
@@ -279,7 +282,8 @@ fn commit(
     shared.counters.commits.fetch_add(1, Ordering::Relaxed);
     shared.counters.operations.fetch_add(group.len() as u64, Ordering::Relaxed);
     shared.pushed.forget_ended(&changed);
-    let gone = shared.hot.put(changed);
+    let mut gone = shared.hot.put(changed);
+    gone.extend(retired.iter().filter_map(|id| shared.hot.remove(*id)));
     for grant in grants.into_values() {
         shared.grants.put(grant);
     }
@@ -326,6 +330,7 @@ fn answer(write: Write, outcome: Outcome) {
         (Write::Claim(_, reply), Outcome::Claimed(result)) => drop(reply.send(result)),
         (Write::Access(_, reply), Outcome::Grant(result)) => drop(reply.send(result)),
         (Write::Audit(_, reply), Outcome::Audited(result)) => drop(reply.send(result)),
+        (Write::Retire(_, reply), Outcome::Retired(result)) => drop(reply.send(result)),
         (
             Write::PruneEvents { reply, .. } | Write::Uses(_, reply) | Write::Attend(_, reply),
             Outcome::Pruned(result),
@@ -349,6 +354,7 @@ fn refuse(write: Write, why: Error) {
         Write::PruneEvents { reply, .. } | Write::Uses(_, reply) | Write::Attend(_, reply) => {
             drop(reply.send(Err(why)));
         }
+        Write::Retire(_, reply) => drop(reply.send(Err(why))),
         Write::Push(_, reply) => drop(reply.send(Err(why))),
         Write::Hold(_, reply) => drop(reply.send(Err(why))),
         Write::Friend(_, reply) => drop(reply.send(Err(why))),

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use baton_core::json::Object;
 use baton_core::model::{Artifact, Message};
-use baton_core::task::{Attempt, Body, Chunk, Event, Holder, HolderKind, Interruption, Outcome, Reason};
+use baton_core::task::{
+    Attempt, Body, Chunk, Event, Holder, HolderKind, Interruption, Outcome, Reason, summary,
+};
 use baton_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -76,11 +78,15 @@ pub fn said(text: &str) -> Result<Vec<Said>, Unreadable> {
 pub fn record(attempts: &mut Vec<AttemptRecord>, event: Event) {
     if let Body::Claimed { attempt } = event.body {
         let Attempt { number, holder, started_at, .. } = attempt;
-        attempts.push(AttemptRecord { number, holder, started_at, end: None });
+        attempts.push(AttemptRecord { number, holder, started_at, end: None, summary: None });
     } else if let Some(outcome) = outcome(&event.body)
-        && let Some(AttemptRecord { end: end @ None, .. }) = attempts.last_mut()
+        && let Some(AttemptRecord { end: end @ None, summary: said, .. }) = attempts.last_mut()
     {
         *end = Some(AttemptEnd { at: event.at, outcome });
+        *said = match event.body {
+            Body::Requeued { summary, .. } => summary,
+            other => other.status_message().and_then(|message| summary(message)),
+        };
     }
 }
 
@@ -136,6 +142,8 @@ struct Stored<'a> {
     not_before: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     counted: Option<bool>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    summary: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -206,8 +214,9 @@ impl<'a> Stored<'a> {
             Body::Interrupted { kind, until, .. } => {
                 Self { interruption: Some(*kind), until: Some(until.as_millis()), ..plain }
             }
-            Body::Requeued { outcome, not_before, counted } => Self {
+            Body::Requeued { outcome, not_before, counted, summary } => Self {
                 outcome: Some(*outcome),
+                summary: summary.as_deref().map(Cow::Borrowed),
                 not_before: not_before.map(Timestamp::as_millis),
                 counted: Some(*counted),
                 ..plain
@@ -260,6 +269,7 @@ impl<'a> Stored<'a> {
                 outcome: self.outcome.ok_or_else(lacks("outcome"))?,
                 not_before: self.not_before.map(Timestamp::from_millis),
                 counted: self.counted.unwrap_or(true),
+                summary: self.summary.map(Into::into),
             },
             "cancel_requested" => Body::CancelRequested,
             "completed" => Body::Completed { message },

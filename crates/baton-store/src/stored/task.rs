@@ -22,6 +22,8 @@ pub struct Columns<'a> {
     pub cancel_requested: bool,
     pub shown: bool,
     pub not_before: Option<i64>,
+    /// It can be claimed; what is put off is marked when its time has come.
+    pub queued: bool,
     pub begun: bool,
     pub interruption: Option<&'static str>,
     pub answer_until: Option<i64>,
@@ -65,6 +67,7 @@ impl<'a> Columns<'a> {
         match &task.state {
             State::Ready { not_before, begun } => {
                 (columns.not_before, columns.begun) = (millis(*not_before), *begun);
+                columns.queued = not_before.is_none();
             }
             State::Interrupted { kind, until, .. } => {
                 columns.interruption = Some(match kind {
@@ -106,6 +109,7 @@ pub struct Found<'r> {
     pub status_at: i64,
     pub created_at: i64,
     pub deadline: Option<i64>,
+    pub priority: i16,
     pub seq: u64,
     pub attempt: u32,
     pub counted: u32,
@@ -141,6 +145,7 @@ impl Found<'_> {
             request: optional_json(self.request)?.unwrap_or_default(),
             created_at: Timestamp::from_millis(self.created_at),
             deadline: time(self.deadline),
+            priority: self.priority,
             state: self.state()?,
             status: Status {
                 message: None,

@@ -291,7 +291,7 @@ async fn impossible_rows_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).unwrap();
     store.apply(create(new(1), at(0))).await.unwrap();
-    store.apply(create_with(new(2), vec![leased(worker("w"), at(9))], at(0))).await.unwrap();
+    store.apply(create_with(new(2), vec![leased(worker("w"), 9)], at(0))).await.unwrap();
     store.apply(create_with(new(3), vec![claimed(node("b")), asked(1)], at(0))).await.unwrap();
     store.apply(create_with(new(4), vec![claimed(node("b")), completed(1)], at(0))).await.unwrap();
     let connection = beside(folder.path());

@@ -31,6 +31,7 @@ pub enum Kind {
     EncodingNotSupported,
     RateLimited,
     QuotaExceeded,
+    Conflict,
     Unavailable,
 }
 
@@ -53,6 +54,7 @@ pub enum GrpcCode {
     PermissionDenied = 7,
     ResourceExhausted = 8,
     FailedPrecondition = 9,
+    Aborted = 10,
     Unimplemented = 12,
     Internal = 13,
     Unavailable = 14,
@@ -63,7 +65,7 @@ const A2A: &str = "a2a-protocol.org";
 const BATON: &str = "baton";
 
 impl Kind {
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::TaskNotFound,
         Self::TaskNotCancelable,
         Self::PushNotificationNotSupported,
@@ -87,6 +89,7 @@ impl Kind {
         Self::EncodingNotSupported,
         Self::RateLimited,
         Self::QuotaExceeded,
+        Self::Conflict,
         Self::Unavailable,
     ];
 
@@ -250,6 +253,14 @@ impl Kind {
                 BATON,
                 "The grant has as many tasks as it may have",
             ),
+            Self::Conflict => row(
+                S::CONFLICT,
+                -32000,
+                G::Aborted,
+                "CONFLICT",
+                BATON,
+                "The task does not stand as the request presumes",
+            ),
             Self::Unavailable => row(
                 S::SERVICE_UNAVAILABLE,
                 -32000,
@@ -274,6 +285,7 @@ impl Kind {
             | Self::EncodingNotSupported
             | Self::RateLimited
             | Self::QuotaExceeded
+            | Self::Conflict
             | Self::Unavailable => self.row().http,
             Self::TaskNotFound
             | Self::TaskNotCancelable
@@ -324,6 +336,7 @@ impl GrpcCode {
             Self::PermissionDenied => "PERMISSION_DENIED",
             Self::ResourceExhausted => "RESOURCE_EXHAUSTED",
             Self::FailedPrecondition => "FAILED_PRECONDITION",
+            Self::Aborted => "ABORTED",
             Self::Unimplemented => "UNIMPLEMENTED",
             Self::Internal => "INTERNAL",
             Self::Unavailable => "UNAVAILABLE",

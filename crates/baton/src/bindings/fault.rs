@@ -64,6 +64,7 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
         Error::Frozen(text) => {
             Fault::new(Kind::Unavailable).with_message(sentence(text)).with_retry_after(RETRY_FROZEN_AFTER)
         }
+        Error::Conflict(why) => Fault::new(Kind::Conflict).with_message(sentence(&why)),
         Error::Unavailable(why) => {
             error!(error = %why, "answered that the node is not available");
             Fault::new(Kind::Unavailable).with_retry_after(RETRY_AFTER)

@@ -14,6 +14,7 @@ mod media;
 mod oauth;
 mod sse;
 mod stream;
+pub(crate) mod work;
 
 use std::sync::Arc;
 

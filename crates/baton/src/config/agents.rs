@@ -1,6 +1,7 @@
 //! `[agents.NAME]`: what tasks are handed to; and `--agent NAME=COMMAND`, the short form.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use baton_core::ident::AgentName;
@@ -35,11 +36,23 @@ pub struct Agent {
     max_attempts: Option<Spanned<u32>>,
     backoff: Option<Span>,
     answer_within: Option<Spanned<Span>>,
+    budget: Option<Spanned<Budget>>,
     replies: bool,
     streaming: Option<bool>,
     push: Option<bool>,
     extended_card: Option<bool>,
 }
+
+/// How many tasks may be begun in a while.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Budget {
+    tasks: u32,
+    per: Span,
+}
+
+/// The shortest and the longest window of a budget: a window is a line in the store, and one that never ends is a stop.
+const WINDOWS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_hours(31 * 24);
 
 /// Most attempts at one task that a file may ask for: with the backoff at its limit they take a day.
 const ATTEMPTS_MAX: u32 = 100;
@@ -81,6 +94,7 @@ impl Agent {
         agent.max_attempts = attempts(self.max_attempts)?.unwrap_or(agent.max_attempts);
         agent.backoff = self.backoff.map_or(agent.backoff, |span| span.0);
         agent.answer_within = answer_within(self.answer_within)?.unwrap_or(agent.answer_within);
+        agent.budget = budget(self.budget, &agent.runner)?;
         agent.replies = self.replies;
         agent.streaming = self.streaming.unwrap_or(agent.streaming);
         agent.push = self.push.unwrap_or(agent.push);
@@ -104,6 +118,7 @@ fn plain(name: AgentName, runner: settings::Runner) -> settings::Agent {
             };
             (format!("The agent {name}"), modes)
         }
+        settings::Runner::Pull(_) => (format!("The agent {name}"), structured),
     };
     settings::Agent {
         title: name.to_string(),
@@ -124,6 +139,7 @@ fn plain(name: AgentName, runner: settings::Runner) -> settings::Agent {
         max_attempts: ATTEMPTS,
         backoff: BACKOFF,
         answer_within: ANSWER_WITHIN,
+        budget: None,
         replies: false,
         streaming: true,
         push: true,
@@ -181,6 +197,24 @@ fn attempts(given: Option<Spanned<u32>>) -> Result<Option<u32>, Problem> {
         }
         given => Ok(given.map(Spanned::into_inner)),
     }
+}
+
+fn budget(
+    given: Option<Spanned<Budget>>,
+    runner: &settings::Runner,
+) -> Result<Option<baton_store::Budget>, Problem> {
+    let Some(given) = given else { return Ok(None) };
+    let Budget { tasks, per: Span(per) } = *given.get_ref();
+    if *runner == settings::Runner::Echo {
+        let what = "an echo agent answers at once and has no budget; remove `budget`";
+        return Err(Problem::at(given.span(), what));
+    }
+    if tasks == 0 || !WINDOWS.contains(&per) {
+        let what = "`budget` is a number of tasks, at least 1, and a duration from \"1s\" to \"31d\"; write for \
+                    example budget = { tasks = 100, per = \"1h\" }";
+        return Err(Problem::at(given.span(), what));
+    }
+    Ok(Some(baton_store::Budget { claims: tasks, per }))
 }
 
 fn answer_within(given: Option<Spanned<Span>>) -> Result<Option<Duration>, Problem> {

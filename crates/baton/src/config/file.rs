@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::{Error, Problem};
-use super::{agents, auth, card, console, limits, net, node, suggest};
+use super::{agents, auth, card, console, limits, net, node, retention, suggest};
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
@@ -19,6 +19,7 @@ pub struct File {
     pub auth: auth::Auth,
     pub console: console::Console,
     pub limits: limits::Limits,
+    pub retention: retention::Retention,
     pub card: card::Card,
     pub agents: BTreeMap<Spanned<String>, Spanned<agents::Agent>>,
 }

@@ -9,7 +9,9 @@ use baton_core::ident::AgentName;
 use super::error::{Error, Problem};
 use super::file::{File, Source};
 use super::flags::Flags;
-use super::settings::{Agent, Auth, Console, Destination, Limits, Listen, Net, Node, SecretKey, Settings};
+use super::settings::{
+    Agent, Auth, Console, Destination, Limits, Listen, Net, Node, Retention, SecretKey, Settings,
+};
 use super::{agents, card, listen, net, node, suggest};
 
 /// The file that is read where no other is named.
@@ -48,7 +50,7 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
     let file = source.parse()?;
     let place = |problem: Problem| source.locate(problem);
     file.node.check_store().map_err(place)?;
-    let File { node: raw, net: raw_net, auth, console, limits, card, agents: raw_agents } = file;
+    let File { node: raw, net: raw_net, auth, console, limits, retention, card, agents: raw_agents } = file;
 
     let mut agents = resolve_agents(raw_agents, card).map_err(place)?;
     add_flagged(&mut agents, flags)?;
@@ -92,6 +94,7 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
         auth,
         console,
         limits: limits.resolve().map_err(place)?,
+        retention: retention.resolve().map_err(place)?,
         agents,
     })
 }
@@ -124,6 +127,7 @@ fn without_file(flags: &Flags) -> Result<Settings, Error> {
         auth: Auth::default(),
         console: Console::default(),
         limits: Limits::default(),
+        retention: Retention::default(),
         agents,
     })
 }

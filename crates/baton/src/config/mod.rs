@@ -23,6 +23,7 @@ mod limits;
 mod listen;
 mod net;
 mod node;
+mod retention;
 mod runner;
 
 mod template;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use baton_core::limits::{LEASE, LEASE_MAX, LEASE_MIN};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -25,6 +26,7 @@ pub struct Runner {
     pass_env: Vec<Spanned<String>>,
     user: Option<String>,
     concurrency: Option<Spanned<usize>>,
+    lease: Option<Spanned<Span>>,
     deadline: Option<Spanned<SpanOrNever>>,
     stall: Option<Spanned<SpanOrNever>>,
     ready_within: Option<Spanned<Span>>,
@@ -57,7 +59,7 @@ enum Command {
 }
 
 /// What kind of work it is, as its protocols and modes depend on it.
-const KINDS: [&str; 2] = ["echo", "process"];
+const KINDS: [&str; 3] = ["echo", "process", "pull"];
 
 /// Children of one agent at work at the same time, where the file says nothing.
 const CONCURRENCY: usize = 4;
@@ -97,17 +99,18 @@ pub fn text_process(command: Vec<String>) -> settings::Runner {
 impl Runner {
     pub(super) fn resolve(mut self, environment: Lookup) -> Result<settings::Runner, Problem> {
         let Some(kind) = self.kind.take() else {
-            return Err(Problem::new("the runner has no kind; add kind = \"process\" or kind = \"echo\""));
+            return Err(Problem::new(
+                "the runner has no kind; add kind = \"process\", kind = \"pull\" or kind = \"echo\"",
+            ));
         };
         match kind.get_ref().as_str() {
             "echo" => self.echo().map_err(|problem| problem.or_at(kind.span())),
+            "pull" => self.pull().map_err(|problem| problem.or_at(kind.span())),
             "process" => self.process(environment).map_err(|problem| problem.or_at(kind.span())),
-            later @ ("pull" | "remote") => {
-                let what = format!(
-                    "runners of kind \"{later}\" are not in this version; use \"process\" or \"echo\""
-                );
-                Err(Problem::at(kind.span(), what))
-            }
+            "remote" => Err(Problem::at(
+                kind.span(),
+                "runners of kind \"remote\" are not in this version; use \"process\", \"pull\" or \"echo\"",
+            )),
             other => {
                 let what = format!("unknown kind of runner `{other}`; {}", suggest::instead(other, &KINDS));
                 Err(Problem::at(kind.span(), what))
@@ -116,19 +119,49 @@ impl Runner {
     }
 
     fn echo(self) -> Result<settings::Runner, Problem> {
-        let odd = self.command.map(|command| ("command", command.span()));
-        let odd = odd.or(self.protocol.map(|protocol| ("protocol", protocol.span())));
-        match odd {
-            Some((key, at)) => {
-                let what =
-                    format!("`{key}` belongs to runners of kind \"process\"; remove it, or change the kind");
-                Err(Problem::at(at, what))
+        self.no_process()?;
+        self.no_lease()?;
+        Ok(settings::Runner::Echo)
+    }
+
+    fn pull(self) -> Result<settings::Runner, Problem> {
+        self.no_process()?;
+        let concurrency = self.concurrency.as_ref().map(concurrency).transpose()?;
+        let lease = match &self.lease {
+            Some(lease) if !(LEASE_MIN..=LEASE_MAX).contains(&lease.get_ref().0) => {
+                return Err(Problem::at(lease.span(), "`lease` is a duration from \"60s\" to \"24h\""));
             }
-            None => Ok(settings::Runner::Echo),
-        }
+            Some(lease) => lease.get_ref().0,
+            None => LEASE,
+        };
+        let concurrency = concurrency.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
+        Ok(settings::Runner::Pull(settings::Pull { concurrency, lease }))
+    }
+
+    /// Refuses what says how a child is run, where there is none.
+    fn no_process(&self) -> Result<(), Problem> {
+        let odd = [
+            self.command.as_ref().map(|given| ("command", given.span())),
+            self.protocol.as_ref().map(|given| ("protocol", given.span())),
+            self.deadline.as_ref().map(|given| ("deadline", given.span())),
+            self.stall.as_ref().map(|given| ("stall", given.span())),
+            self.ready_within.as_ref().map(|given| ("ready_within", given.span())),
+            self.idle.as_ref().map(|given| ("idle", given.span())),
+        ];
+        let Some((key, at)) = odd.into_iter().flatten().next() else { return Ok(()) };
+        let what = format!("`{key}` belongs to runners of kind \"process\"; remove it, or change the kind");
+        Err(Problem::at(at, what))
+    }
+
+    /// Refuses what says how workers treat tasks, where there are none.
+    fn no_lease(&self) -> Result<(), Problem> {
+        let Some(lease) = &self.lease else { return Ok(()) };
+        let what = "`lease` belongs to runners of kind \"pull\"; remove it, or change the kind";
+        Err(Problem::at(lease.span(), what))
     }
 
     fn process(self, environment: Lookup) -> Result<settings::Runner, Problem> {
+        self.no_lease()?;
         let env = self.environment(environment)?;
         let protocol = self.protocol.as_ref().map_or(Ok(Protocol::Text), protocol)?;
         let concurrency = self.concurrency.as_ref().map_or(Ok(CONCURRENCY), concurrency)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use baton_core::ident::AgentName;
 use baton_core::model::{AgentExtension, AgentProvider, AgentSkill};
-use baton_store::{Per, Rate};
+use baton_store::{Budget, Per, Rate};
 use serde::Serialize;
 
 use crate::access::{NamePattern, User};
@@ -22,7 +22,16 @@ pub struct Settings {
     pub auth: Auth,
     pub console: Console,
     pub limits: Limits,
+    pub retention: Retention,
     pub agents: BTreeMap<AgentName, Agent>,
+}
+
+/// How long tasks that are over are kept, those of each agent: forever where nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    pub age: Option<Duration>,
+    /// The newest so many.
+    pub tasks: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -330,6 +339,8 @@ pub struct Agent {
     pub backoff: Duration,
     /// How long a question waits for its answer.
     pub answer_within: Duration,
+    /// How many tasks may be begun in a while.
+    pub budget: Option<Budget>,
     /// A first reply makes the task a direct Message.
     pub replies: bool,
     pub streaming: bool,
@@ -383,6 +394,16 @@ pub enum Audience {
 pub enum Runner {
     Echo,
     Process(Process),
+    Pull(Pull),
+}
+
+/// Workers that claim the agent's tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pull {
+    /// Tasks that may be worked on at the same time, by all workers together.
+    pub concurrency: Option<u32>,
+    /// How long a worker may be silent, where its claim does not say.
+    pub lease: Duration,
 }
 
 impl Runner {
@@ -391,6 +412,7 @@ impl Runner {
         match self {
             Self::Echo => "echo",
             Self::Process(_) => "process",
+            Self::Pull(_) => "pull",
         }
     }
 }

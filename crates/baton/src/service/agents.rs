@@ -5,11 +5,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use baton_core::ident::AgentName;
+use baton_core::limits::LEASE;
 use baton_core::task::Policy;
 use baton_core::time::Timestamp;
 
 use super::media::Modes;
-use crate::config::settings::{Agent, Protocol, Runner};
+use crate::config::settings::{Agent, Protocol, Pull, Runner};
 
 /// All agents; replaced as a whole when the configuration is reloaded.
 #[derive(Debug, Default)]
@@ -39,6 +40,7 @@ impl Entry {
             retry: settings.retry,
             max_attempts: settings.max_attempts,
             backoff_ms: millis(settings.backoff),
+            lease_ms: millis(lease(&settings.runner)),
             answer_within_ms: millis(settings.answer_within),
             replies: settings.replies,
             takes_messages: takes_messages(&settings.runner),
@@ -51,6 +53,14 @@ impl Entry {
         &self.settings.name
     }
 
+    /// What workers have to keep to, where they do the work.
+    pub const fn pull(&self) -> Option<&Pull> {
+        match &self.settings.runner {
+            Runner::Pull(pull) => Some(pull),
+            Runner::Echo | Runner::Process(_) => None,
+        }
+    }
+
     /// The work is done in the commit that takes it in.
     pub const fn is_inline(&self) -> bool {
         matches!(self.settings.runner, Runner::Echo)
@@ -58,7 +68,20 @@ impl Entry {
 }
 
 fn takes_messages(runner: &Runner) -> bool {
-    matches!(runner, Runner::Process(process) if process.protocol == Protocol::Jsonl)
+    match runner {
+        Runner::Echo => false,
+        Runner::Process(process) => process.protocol == Protocol::Jsonl,
+        // Whoever holds the task hears of it when it reports.
+        Runner::Pull(_) => true,
+    }
+}
+
+/// How long somebody at work may be silent.
+const fn lease(runner: &Runner) -> Duration {
+    match runner {
+        Runner::Echo | Runner::Process(_) => LEASE,
+        Runner::Pull(pull) => pull.lease,
+    }
 }
 
 impl Agents {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use baton_store::Rate;
+use baton_store::{Budget, Rate};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -11,8 +11,8 @@ use super::grants::spell_rate;
 use crate::access::NamePattern;
 use crate::config::settings::{
     Agent, Audience, Auth, Card, CertificateRule, Claim, ClaimRule, ClaimTest, Compat, Console, Destination,
-    Issuer, Limits, Net, Node, Oidc, Process, Protocol, ProxyHeader, Rlimits, Runner, Settings, Skill,
-    UserRule,
+    Issuer, Limits, Net, Node, Oidc, Process, Protocol, ProxyHeader, Pull, Retention, Rlimits, Runner,
+    Settings, Skill, UserRule,
 };
 
 /// A section of the configuration.
@@ -47,7 +47,16 @@ pub fn in_force(started: &Settings, read: &Settings) -> Settings {
         ..read.limits.clone()
     };
     let (net, auth, console) = (started.net.clone(), started.auth.clone(), started.console.clone());
-    Settings { file: started.file.clone(), node, net, auth, console, limits, agents: read.agents.clone() }
+    Settings {
+        file: started.file.clone(),
+        node,
+        net,
+        auth,
+        console,
+        limits,
+        retention: started.retention,
+        agents: read.agents.clone(),
+    }
 }
 
 /// The sections beside those of agents in which two settings are not the same.
@@ -58,19 +67,21 @@ pub fn differing(one: &Settings, other: &Settings) -> Vec<&'static str> {
         ("[auth]", one.auth != other.auth),
         ("[console]", one.console != other.console),
         ("[limits]", one.limits != other.limits),
+        ("[retention]", one.retention != other.retention),
     ];
     sections.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
 /// Every section, in the order of a file. A setting that is not named here does not compile.
 pub fn sections(settings: &Settings) -> Vec<Section> {
-    let Settings { file, node, net, auth, console, limits, agents } = settings;
+    let Settings { file, node, net, auth, console, limits, retention, agents } = settings;
     let mut all = vec![
         Section { name: "node".to_owned(), entries: of_node(file.as_deref(), node) },
         Section { name: "net".to_owned(), entries: of_net(net) },
         Section { name: "auth".to_owned(), entries: of_auth(auth) },
         Section { name: "console".to_owned(), entries: of_console(console) },
         Section { name: "limits".to_owned(), entries: of_limits(limits) },
+        Section { name: "retention".to_owned(), entries: of_retention(*retention) },
     ];
     all.extend(
         agents
@@ -208,6 +219,19 @@ fn of_limits(limits: &Limits) -> Vec<Entry> {
     ]
 }
 
+fn of_retention(Retention { age, tasks }: Retention) -> Vec<Entry> {
+    let forever = || "without end".to_owned();
+    vec![
+        entry("age", age.map_or_else(forever, span)),
+        entry("tasks", tasks.map_or_else(forever, |tasks| format!("{tasks} of each agent"))),
+    ]
+}
+
+fn of_pull(Pull { concurrency, lease }: &Pull) -> Vec<Entry> {
+    let most = concurrency.map_or_else(|| NONE.to_owned(), |most| most.to_string());
+    vec![entry("concurrency", most), entry("lease", span(*lease))]
+}
+
 fn of_agent(agent: &Agent) -> Vec<Entry> {
     let Agent {
         name: _,
@@ -228,6 +252,7 @@ fn of_agent(agent: &Agent) -> Vec<Entry> {
         max_attempts,
         backoff,
         answer_within,
+        budget,
         replies,
         streaming,
         push,
@@ -243,6 +268,7 @@ fn of_agent(agent: &Agent) -> Vec<Entry> {
     match runner {
         Runner::Echo => {}
         Runner::Process(process) => entries.extend(of_process(process)),
+        Runner::Pull(pull) => entries.extend(of_pull(pull)),
     }
     let compat = match compat {
         Compat::Both => "1.0 and 0.3",
@@ -254,6 +280,7 @@ fn of_agent(agent: &Agent) -> Vec<Entry> {
         entry("max_attempts", max_attempts.to_string()),
         entry("backoff", span(*backoff)),
         entry("answer_within", span(*answer_within)),
+        entry("budget", budget.map_or_else(|| NONE.to_owned(), of_budget)),
         entry("replies", yes(*replies)),
         entry("streaming", yes(*streaming)),
         entry("push", yes(*push)),
@@ -269,6 +296,10 @@ fn of_agent(agent: &Agent) -> Vec<Entry> {
         entry("card.environment", yes(*environment)),
     ]);
     entries
+}
+
+fn of_budget(Budget { claims, per }: Budget) -> String {
+    format!("{claims} tasks in {}", span(per))
 }
 
 fn of_skill(Skill { card, to }: &Skill) -> String {
@@ -363,6 +394,7 @@ mod tests {
             auth: Auth::default(),
             console: Console::default(),
             limits: Limits::default(),
+            retention: Retention::default(),
             agents: std::collections::BTreeMap::new(),
         }
     }

@@ -174,11 +174,15 @@ impl Service {
         let claim = Claim {
             agent: agent.clone(),
             holder: Holder { kind: HolderKind::Node, name: self.dispatcher.boot().into() },
-            lease_until: None,
+            by: None,
+            lease: None,
+            task: None,
             most: BATCH,
+            concurrency: None,
+            budget: None,
             now: self.now(),
         };
-        let claimed = self.store.claim(claim).await?;
+        let claimed = self.store.claim(claim).await?.tasks;
         let answers = claimed.iter().filter_map(|snapshot| {
             let (_, message) = snapshot.messages.last()?;
             let attempt = snapshot.task.state.open_attempt()?;

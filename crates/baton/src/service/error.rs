@@ -75,6 +75,9 @@ pub enum Error {
     /// The operator stopped all intake, or that of the caller's grant.
     #[error("{0}")]
     Frozen(&'static str),
+    /// What a worker says does not fit with how the task stands; the text says how.
+    #[error("{0}")]
+    Conflict(String),
     /// For now; the caller may try again.
     #[error("not available: {0}")]
     Unavailable(String),

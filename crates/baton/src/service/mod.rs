@@ -22,6 +22,8 @@ pub mod push;
 pub mod retry;
 pub mod send;
 pub mod sign_in;
+pub mod timing;
+pub mod work;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -35,7 +37,7 @@ use uuid::Uuid;
 use crate::access::jwt::Issuers;
 use crate::access::{Caller, Refusals, Seal};
 use crate::clock::{Clock, new_id};
-use crate::config::settings::Limits;
+use crate::config::settings::{Limits, Retention};
 use crate::federation::signature::Signer;
 use crate::keys::Keys;
 use crate::net::dialer::Dialer;
@@ -69,6 +71,8 @@ pub struct Service {
     /// Who was refused lately.
     pub refusals: Arc<Refusals>,
     pub limits: Arc<RwLock<Arc<Limits>>>,
+    /// How long tasks that are over are kept.
+    pub retention: Retention,
     /// What the operator holds back.
     pub controls: Arc<Controls>,
     /// The configuration in force, to be read by a person.

@@ -11,7 +11,7 @@ use baton_store::{Actor, Attend, By, LOCAL};
 use serde_json::value::RawValue;
 
 use super::send::{Send, Sent};
-use super::{Error, Scope, Service, parse_id};
+use super::{Error, Scope, Service, parse_id, timing};
 use crate::access::{Caller, Origin, Proof};
 use crate::clock::new_id;
 
@@ -31,6 +31,16 @@ fn members(message: &Message) -> BTreeMap<String, Box<RawValue>> {
 /// Whether the operator wrote a message, not the task's owner.
 pub fn is_by_operator(message: &Message) -> bool {
     members(message).get(BY).is_some_and(|by| by.get() == OPERATOR)
+}
+
+/// A request's metadata without the times of the task that it was about: they are over.
+fn without_times(metadata: &Object) -> Option<Object> {
+    let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(metadata.as_str()).ok()?;
+    let had = [timing::NOT_BEFORE, timing::DEADLINE].map(|member| members.remove(member).is_some());
+    if had == [false, false] {
+        return Some(metadata.clone());
+    }
+    if members.is_empty() { None } else { Object::from_serialize(&members).ok() }
 }
 
 /// The message of a client, which does not speak for the operator.
@@ -87,7 +97,7 @@ impl Service {
         let send = Send {
             message,
             accepted_output_modes: old.task.request.accepted_output_modes.clone(),
-            metadata: old.task.request.metadata.clone(),
+            metadata: old.task.request.metadata.as_ref().and_then(without_times),
             extensions: old.task.request.extensions.clone(),
             return_immediately: true,
             idempotency_key: None,
@@ -183,6 +193,18 @@ mod tests {
             assert_eq!(text(&message), kept, "{sent}");
         }
         assert_eq!(text(&by_client(with(None))), None);
+    }
+
+    #[test]
+    fn times_that_are_over_are_not_asked_for_again() {
+        for (said, kept) in [
+            (r#"{"n":1.0,"baton/priority":3}"#, Some(r#"{"n":1.0,"baton/priority":3}"#)),
+            (r#"{"n":1.0,"baton/notBefore":"x"}"#, Some(r#"{"n":1.0}"#)),
+            (r#"{"baton/deadline":"x"}"#, None),
+        ] {
+            let left = without_times(&Object::parse(said).unwrap());
+            assert_eq!(left.as_ref().map(Object::as_str), kept, "{said}");
+        }
     }
 
     #[test]

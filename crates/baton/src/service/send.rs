@@ -16,6 +16,7 @@ use super::follow::{Events, Follow, may_be_message};
 use super::hub::{Hub, Watch};
 use super::push::Inline;
 use super::retry::by_client;
+use super::timing::Timing;
 use super::{Error, Scope, Service, op, parse_id};
 use crate::clock::new_id;
 use crate::runner::echo;
@@ -180,6 +181,7 @@ impl Service {
             ..by_client(send.message)
         };
         let push = self.inline_push(id, send.push).await?;
+        let timing = Timing::of(send.metadata.as_ref(), self.now())?;
         let request = Request {
             accepted_output_modes: send.accepted_output_modes,
             metadata: send.metadata,
@@ -194,13 +196,17 @@ impl Service {
             policy: scope.agent.policy.clone(),
             request,
             message: Arc::clone(&message),
-            deadline: None,
+            deadline: timing.deadline,
+            not_before: timing.not_before,
+            priority: timing.priority,
             // Who is told of it later knows it as a task.
             shown: shown || push.is_some(),
         };
         let idempotency = send.idempotency_key.zip(digest).map(|(key, digest)| Idempotency { key, digest });
-        let inline = scope.agent.is_inline() && !self.controls.pauses(scope.agent.name());
-        let slot = self.dispatcher.reserve(scope.agent.name());
+        // What is put off is nobody's to begin now.
+        let put_off = timing.not_before.is_some();
+        let inline = scope.agent.is_inline() && !self.controls.pauses(scope.agent.name()) && !put_off;
+        let slot = if put_off { None } else { self.dispatcher.reserve(scope.agent.name()) };
         let inputs = self.first_inputs(inline, &message, slot.as_ref());
         let op = Op {
             id: new_id(),
@@ -236,7 +242,7 @@ impl Service {
             return Vec::new();
         }
         let holder = Holder { kind: HolderKind::Node, name: self.dispatcher.boot().into() };
-        let mut inputs = vec![Input::Claimed { holder, lease_until: None }];
+        let mut inputs = vec![Input::Claimed { holder, lease: None }];
         if inline {
             inputs.extend(echo::answer(FIRST, message));
         }

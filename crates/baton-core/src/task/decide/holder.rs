@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 pub(super) fn claimed(
     task: &Task,
     holder: &Holder,
-    lease_until: Option<Timestamp>,
+    lease: Option<Duration>,
     now: Timestamp,
 ) -> Result<Vec<Body>, Refusal> {
     match &task.state {
@@ -25,6 +25,7 @@ pub(super) fn claimed(
                 return Err(Refusal::NotYet);
             }
             let number = task.attempt + 1;
+            let lease_until = lease.map(|lease| now.after(lease));
             let attempt = Attempt { number, holder: holder.clone(), started_at: now, lease_until };
             Ok(vec![Body::Claimed { attempt }])
         }
@@ -40,11 +41,12 @@ pub(super) fn claimed(
 pub(super) fn renewed(
     task: &mut Task,
     attempt: u32,
-    lease_until: Option<Timestamp>,
+    lease: Option<Duration>,
+    now: Timestamp,
 ) -> Result<Vec<Body>, Refusal> {
     held(task, attempt)?;
     if let State::Running { attempt } | State::Interrupted { attempt: Some(attempt), .. } = &mut task.state {
-        attempt.lease_until = lease_until;
+        attempt.lease_until = lease.map(|lease| now.after(lease));
     }
     Ok(Vec::new())
 }

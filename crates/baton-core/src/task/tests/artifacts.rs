@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use crate::limits::ARTIFACT_BYTES;
-use crate::task::{ArtifactHead, Body, Input, Refusal};
+use crate::task::{ArtifactHead, Body, Refusal};
 
 /// Every artifact as its text parts.
 fn texts(life: &Life) -> Vec<(String, Vec<String>)> {
@@ -36,7 +36,7 @@ fn an_append_to_nothing_is_refused_and_spoils_nothing() {
 fn the_first_write_of_a_new_attempt_replaces() {
     let again = |append| {
         let first = [node(), wrote(1, "a", "old", false), wrote(1, "b", "B", false)];
-        Life::after(first).then([Input::Released { attempt: 1 }, node(), wrote(2, "a", "new", append)])
+        Life::after(first).then([released(1), node(), wrote(2, "a", "new", append)])
     };
     for append in [false, true] {
         let mut life = again(append);

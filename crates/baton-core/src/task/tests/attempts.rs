@@ -1,5 +1,7 @@
 //! Claims, leases, retries and the wait between two attempts.
 
+use std::time::Duration;
+
 use uuid::Uuid;
 
 use super::fixture::*;
@@ -131,7 +133,7 @@ fn what_cannot_be_retried_fails_at_once() {
 
 #[test]
 fn a_release_is_due_at_once_and_not_counted() {
-    let life = Life::after([node(), Input::Released { attempt: 1 }]);
+    let life = Life::after([node(), released(1)]);
     assert_eq!(life.state(), &State::Ready { not_before: None, begun: true });
     assert_eq!((life.task().attempt, life.task().counted), (1, 0));
     let Body::Requeued { outcome, counted, .. } = life.last() else { panic!("{:?}", life.last()) };
@@ -143,7 +145,7 @@ fn a_lease_lapses_when_it_is_over_and_not_before() {
     let mut life = Life::after([worker(300 * SECOND)]).at(300 * SECOND - 1);
     let expired = lapsed(1, LeaseLoss::Expired);
     assert_eq!(life.refusal(&expired), Refusal::NotYet);
-    life.does(&Input::Renewed { attempt: 1, lease_until: Some(at(600 * SECOND)) });
+    life.does(&Input::Renewed { attempt: 1, lease: Some(Duration::from_millis(300 * 1_000 + 1)) });
     life.now = 300 * SECOND;
     assert_eq!(life.refusal(&expired), Refusal::NotYet);
     life.now = 600 * SECOND;
@@ -157,6 +159,32 @@ fn a_lease_lapses_when_it_is_over_and_not_before() {
 fn a_nodes_attempt_has_no_lease_to_lapse() {
     let life = Life::after([node()]).at(99 * DAY);
     assert_eq!(life.refusal(&lapsed(1, LeaseLoss::Expired)), Refusal::NotYet);
+}
+
+#[test]
+fn what_is_put_off_waits_for_its_time() {
+    let life = Life::of(&New { not_before: Some(at(HOUR)), priority: 7, ..new() });
+    assert_eq!(life.state().shown(), TaskState::Submitted);
+    assert_eq!(life.clone().at(HOUR - 1).refusal(&node()), Refusal::NotYet);
+    let life = life.at(HOUR).then([node(), released(1)]);
+    assert_eq!((life.state(), life.task().priority), (&State::Ready { not_before: None, begun: true }, 7));
+}
+
+#[test]
+fn the_next_holder_is_told_what_became_of_the_last() {
+    let told = |end: Input| match Life::after([node(), end]).last() {
+        Body::Requeued { summary, .. } => summary.as_deref().map(str::to_owned),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(told(failed(1, true)).as_deref(), Some("It failed"));
+    assert_eq!(told(released(1)), None);
+    let said = |text: &str| Input::Released { attempt: 1, message: Some(agent_says(text)) };
+    assert_eq!(told(said(" not mine\n")).as_deref(), Some("not mine"));
+    assert_eq!(told(said(" \n")), None);
+    // Cut between two characters of three bytes each.
+    assert_eq!(told(said(&"\u{20ac}".repeat(1_000))), Some("\u{20ac}".repeat(682)));
+    let lost = told(lapsed(1, LeaseLoss::NodeDied));
+    assert_eq!(lost.as_deref(), Some("The node stopped while the agent was at work."));
 }
 
 #[test]

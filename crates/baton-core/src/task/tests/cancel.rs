@@ -51,13 +51,7 @@ fn after_the_request_a_cost_and_a_reply_are_still_heard() {
 #[test]
 fn after_the_request_every_failure_is_a_cancellation() {
     for asking in [false, true] {
-        for end in [
-            failed(1, true),
-            failed(1, false),
-            Input::Released { attempt: 1 },
-            lapsed(1, LeaseLoss::NodeDied),
-            gone(1),
-        ] {
+        for end in [failed(1, true), failed(1, false), released(1), lapsed(1, LeaseLoss::NodeDied), gone(1)] {
             let life = if asking { Life::after([node(), asked(1)]) } else { Life::after([node()]) };
             let life = life.then([Input::CancelRequested, end.clone()]);
             assert_eq!(life.state(), &State::Canceled, "{end:?}");

@@ -1,6 +1,7 @@
 //! A task and its life so far, driven one input at a time.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use uuid::Uuid;
 
@@ -32,6 +33,8 @@ pub fn new() -> New {
         request: Request::default(),
         message: said(Role::User, "u1", "Please review"),
         deadline: None,
+        not_before: None,
+        priority: 0,
         shown: false,
     }
 }
@@ -51,17 +54,21 @@ pub fn chunk(id: &str, text: &str, append: bool) -> Arc<Chunk> {
 
 pub fn node() -> Input {
     let holder = Holder { kind: HolderKind::Node, name: "boot-1".into() };
-    Input::Claimed { holder, lease_until: None }
+    Input::Claimed { holder, lease: None }
 }
 
-/// A worker's claim, whose lease runs out at `until`.
-pub fn worker(until: i64) -> Input {
+/// A worker's claim, with a lease of so many milliseconds.
+pub fn worker(lease: i64) -> Input {
     let holder = Holder { kind: HolderKind::Worker, name: "w".into() };
-    Input::Claimed { holder, lease_until: Some(at(until)) }
+    Input::Claimed { holder, lease: Some(Duration::from_millis(lease.unsigned_abs())) }
 }
 
 pub fn failed(attempt: u32, retryable: bool) -> Input {
     Input::Failed { attempt, reason: Reason::Failed, message: Some(agent_says("It failed")), retryable }
+}
+
+pub const fn released(attempt: u32) -> Input {
+    Input::Released { attempt, message: None }
 }
 
 pub fn asked(attempt: u32) -> Input {

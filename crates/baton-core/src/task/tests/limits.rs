@@ -27,9 +27,7 @@ fn writes_stop_before_the_reserve() {
 
 #[test]
 fn no_retry_begins_in_the_reserve() {
-    for (end, reason) in
-        [(failed(1, true), Reason::Failed), (Input::Released { attempt: 1 }, Reason::LoopDetected)]
-    {
+    for (end, reason) in [(failed(1, true), Reason::Failed), (released(1), Reason::LoopDetected)] {
         let life = nearly_full(0, Policy::default()).then([end]);
         assert_eq!(life.state(), &State::Failed { reason, dead_letter: true });
     }
@@ -41,7 +39,7 @@ fn a_task_taken_and_given_back_without_end_ends() {
     while !life.state().is_terminal() {
         life.does(&node());
         let attempt = life.task().attempt;
-        life.does(&Input::Released { attempt });
+        life.does(&released(attempt));
     }
     assert_eq!(life.state(), &State::Failed { reason: Reason::LoopDetected, dead_letter: true });
     assert!(life.task().seq < TASK_EVENTS);

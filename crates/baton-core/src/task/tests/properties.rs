@@ -1,5 +1,7 @@
 //! What holds for every sequence of inputs: nonsense, stale attempts and clocks that are set back included.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::fixture::*;
@@ -31,11 +33,11 @@ fn ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
 
 fn news() -> impl Strategy<Value = New> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (flags, 1_u32..5, 0_u64..100_000, prop::option::of(0..3 * DAY)).prop_map(
-        |((retry, replies, takes_messages, shown), max_attempts, backoff_ms, deadline)| {
+    (flags, 1_u32..5, 0_u64..100_000, prop::option::of(0..3 * DAY), prop::option::of(0..DAY)).prop_map(
+        |((retry, replies, takes_messages, shown), max_attempts, backoff_ms, deadline, not_before)| {
             let policy =
                 Policy { retry, max_attempts, backoff_ms, replies, takes_messages, ..Policy::default() };
-            New { policy, deadline: deadline.map(at), shown, ..new() }
+            New { policy, deadline: deadline.map(at), not_before: not_before.map(at), shown, ..new() }
         },
     )
 }
@@ -51,7 +53,7 @@ const fn named_attempt(input: &Input) -> Option<u32> {
         | Input::Asked { attempt, .. }
         | Input::Completed { attempt, .. }
         | Input::Failed { attempt, .. }
-        | Input::Released { attempt }
+        | Input::Released { attempt, .. }
         | Input::Rejected { attempt, .. }
         | Input::CancelConfirmed { attempt }
         | Input::LeaseLapsed { attempt, .. }
@@ -65,14 +67,14 @@ const fn named_attempt(input: &Input) -> Option<u32> {
     }
 }
 
-fn input(op: Op, task: &Task, now: i64) -> Input {
+fn input(op: Op, task: &Task) -> Input {
     let attempt = task.attempt.saturating_add_signed(op.stale_by);
     let crash = |retryable| Input::Failed { attempt, reason: Reason::Crashed, message: None, retryable };
     let ask = |kind, message| Input::Asked { attempt, kind, message };
     match op.kind {
         0 => node(),
-        1 | 2 => worker(now + 60 * SECOND),
-        3 => Input::Renewed { attempt, lease_until: Some(at(now + 90 * SECOND)) },
+        1 | 2 => worker(60 * SECOND),
+        3 => Input::Renewed { attempt, lease: Some(Duration::from_secs(90)) },
         4 | 5 => progressed(attempt, "on it"),
         6 => wrote(attempt, "a", "Hello", false),
         7 => wrote(attempt, "a", " world", true),
@@ -85,7 +87,7 @@ fn input(op: Op, task: &Task, now: i64) -> Input {
         17 => completed(attempt),
         18 | 19 => crash(true),
         20 => crash(false),
-        21 => Input::Released { attempt },
+        21 => Input::Released { attempt, message: None },
         22 => Input::Rejected { attempt, message: None },
         23 => Input::CancelRequested,
         24 => Input::CancelConfirmed { attempt },
@@ -201,7 +203,7 @@ fn live(snapshot: &mut Snapshot, ops: &[Op]) -> Vec<Event> {
     let (mut now, mut events) = (0, Vec::new());
     for op in ops {
         now += op.millis;
-        let input = input(*op, &snapshot.task, now);
+        let input = input(*op, &snapshot.task);
         let Ok(done) = step(&snapshot.task, &input, at(now)) else { continue };
         check_step(&snapshot.task, &input, &done.task, &done.events);
         snapshot.task = done.task;
@@ -239,7 +241,7 @@ proptest! {
         live(&mut snapshot, &before);
         let open = snapshot.task.state.open_attempt().map(|open| open.number);
         for op in ops {
-            let input = input(op, &snapshot.task, op.millis);
+            let input = input(op, &snapshot.task);
             if named_attempt(&input).is_some_and(|attempt| Some(attempt) != open) {
                 prop_assert!(step(&snapshot.task, &input, at(op.millis)).is_err());
             }

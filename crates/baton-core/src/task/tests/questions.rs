@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use crate::model::TaskState;
-use crate::task::{Input, Interruption, LeaseLoss, Policy, Reason, Refusal, State};
+use crate::task::{Input, Interruption, LeaseLoss, New, Policy, Reason, Refusal, State};
 
 fn lease(life: &Life) -> Option<i64> {
     let until = life.state().open_attempt()?.lease_until?;
@@ -41,11 +41,15 @@ fn an_answer_brings_a_fresh_lease() {
     assert_eq!(lease(&life), Some(DAY), "a longer one stays");
     let life = Life::after([node(), asked(1), answer()]);
     assert_eq!(lease(&life), None);
+    // As long as the agent's own.
+    let policy = Policy { lease_ms: 3_600_000, ..Policy::default() };
+    let life = Life::of(&New { policy, ..new() }).then([worker(60 * SECOND), asked(1), answer()]);
+    assert_eq!(lease(&life), Some(HOUR));
 }
 
 #[test]
 fn a_question_outlives_the_one_who_asked() {
-    for loss in [gone(1), lapsed(1, LeaseLoss::NodeDied), Input::Released { attempt: 1 }] {
+    for loss in [gone(1), lapsed(1, LeaseLoss::NodeDied), released(1)] {
         let mut life = Life::after([node(), asked(1)]);
         assert_eq!(life.does(&loss), ["holder_gone"]);
         assert_eq!(life.state().shown(), TaskState::InputRequired);

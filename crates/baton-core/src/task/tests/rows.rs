@@ -1,5 +1,7 @@
 //! The rows and columns of the transition matrix.
 
+use std::time::Duration;
+
 use super::fixture::*;
 use crate::limits::{RESERVED_EVENTS, TASK_EVENTS};
 use crate::task::{Input, Interruption, LeaseLoss, New, Policy, Reason};
@@ -19,7 +21,7 @@ fn plain(inputs: impl IntoIterator<Item = Input>) -> Life {
 }
 
 fn leased() -> Input {
-    worker(NOW + 300 * SECOND)
+    worker(300 * SECOND)
 }
 
 fn ask(kind: Interruption) -> Input {
@@ -37,13 +39,16 @@ pub fn rows() -> Vec<(&'static str, Life)> {
     full.snapshot.task.seq = TASK_EVENTS - RESERVED_EVENTS;
     vec![
         ("ready, fresh", plain([])),
-        ("ready, begun, due", plain([node(), Input::Released { attempt: 1 }])),
+        ("ready, put off", {
+            Life::of(&New { not_before: Some(at(NOW + HOUR)), deadline: Some(at(DEADLINE)), ..new() }).at(NOW)
+        }),
+        ("ready, begun, due", plain([node(), released(1)])),
         ("ready, begun, not due", plain([node(), failed(1, true)])),
         ("running by a node", plain([node()])),
         ("running by a worker", plain([leased()])),
         ("running, artifact of this attempt", plain([node(), wrote(1, "a", "x", false)])),
         ("running, artifact of an earlier attempt", {
-            plain([node(), wrote(1, "a", "x", false), Input::Released { attempt: 1 }, node()])
+            plain([node(), wrote(1, "a", "x", false), released(1), node()])
         }),
         ("running, replies, not shown", row(replies(), [node()])),
         ("running, replies, shown", row(replies(), [Input::Shown, node()])),
@@ -71,12 +76,11 @@ pub fn rows() -> Vec<(&'static str, Life)> {
 
 /// What the holder of `attempt` reports, or what is reported of it, and when.
 pub fn holder_columns(attempt: u32) -> Vec<(&'static str, Input, i64)> {
-    let fresh = Some(at(NOW + HOUR));
     let failure = |retryable| Input::Failed { attempt, reason: Reason::Crashed, message: None, retryable };
     let ask = |kind| Input::Asked { attempt, kind, message: Some(agent_says("?")) };
     let now = |name, input| (name, input, NOW);
     vec![
-        now("renewed", Input::Renewed { attempt, lease_until: fresh }),
+        now("renewed", Input::Renewed { attempt, lease: Some(Duration::from_hours(1)) }),
         now("progressed", progressed(attempt, "half")),
         now("wrote a", wrote(attempt, "a", "y", false)),
         now("wrote a, append", wrote(attempt, "a", "y", true)),
@@ -87,7 +91,7 @@ pub fn holder_columns(attempt: u32) -> Vec<(&'static str, Input, i64)> {
         now("completed", completed(attempt)),
         now("failed, retryable", failure(true)),
         now("failed, not retryable", failure(false)),
-        now("released", Input::Released { attempt }),
+        now("released", released(attempt)),
         now("rejected", Input::Rejected { attempt, message: None }),
         now("cancel confirmed", Input::CancelConfirmed { attempt }),
         now("lease lapsed, too early", lapsed(attempt, LeaseLoss::Expired)),

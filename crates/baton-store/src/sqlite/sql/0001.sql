@@ -27,12 +27,16 @@ CREATE TABLE task (
     status_message     INTEGER,
     created_at         INTEGER NOT NULL,
     deadline           INTEGER,
+    -- The higher are claimed first.
+    priority           INTEGER NOT NULL CHECK (priority BETWEEN -100 AND 100),
     seq                INTEGER NOT NULL CHECK (seq >= 1),
     attempt            INTEGER NOT NULL,
     counted            INTEGER NOT NULL CHECK (counted BETWEEN 0 AND attempt),
     cancel_requested   INTEGER NOT NULL CHECK (cancel_requested IN (0, 1)),
     shown              INTEGER NOT NULL CHECK (shown IN (0, 1)),
     not_before         INTEGER,
+    -- It can be claimed now; a claim marks what was put off when its time has come.
+    queued             INTEGER NOT NULL CHECK (queued IN (0, 1)),
     begun              INTEGER NOT NULL CHECK (begun IN (0, 1)),
     interruption       TEXT    CHECK (interruption IN ('input', 'auth')),
     answer_until       INTEGER,
@@ -60,7 +64,8 @@ CREATE TABLE task (
     CHECK ((phase = 'interrupted') = (answer_until IS NOT NULL)),
     CHECK ((phase = 'failed') = (reason IS NOT NULL)),
     CHECK (phase = 'failed' OR dead_letter = 0),
-    CHECK (phase = 'ready' OR (not_before IS NULL AND begun = 0)),
+    CHECK (phase = 'ready' OR (not_before IS NULL AND begun = 0 AND queued = 0)),
+    CHECK (queued = 1 OR phase <> 'ready' OR not_before IS NOT NULL),
     CHECK ((phase = 'ready' OR phase = 'running' OR phase = 'interrupted') OR due_at IS NULL),
     CHECK ((phase = 'answered') = (shown_state = 0)),
     CHECK (pruned = 0 OR due_at IS NULL),
@@ -69,7 +74,9 @@ CREATE TABLE task (
 
 CREATE INDEX task_by_state ON task (scope, shown_state, status_at, id);
 CREATE INDEX task_by_context ON task (scope, context_id, status_at, id, shown_state);
-CREATE INDEX task_ready ON task (agent, created_at, id) WHERE phase = 'ready';
+CREATE INDEX task_ready ON task (agent, priority DESC, created_at, id) WHERE phase = 'ready' AND queued = 1;
+CREATE INDEX task_put_off ON task (agent, not_before) WHERE phase = 'ready' AND queued = 0;
+CREATE INDEX task_running ON task (agent) WHERE phase = 'running';
 CREATE INDEX task_due ON task (due_at) WHERE due_at IS NOT NULL;
 -- What the operator lists by state. Completed tasks, mostly the most, are found without: they pay nothing for it.
 CREATE INDEX task_of_state ON task (shown_state, id) WHERE shown_state <> 0 AND shown_state <> 3;
@@ -94,6 +101,13 @@ SELECT event.key >> 14 AS task, value ->> 'seq' AS seq, value ->> 'kind' AS kind
     value -> 'message' AS message, value -> 'artifact' AS artifact, value ->> 'attempt' AS attempt,
     value ->> 'outcome' AS outcome, value ->> 'reason' AS reason
 FROM event, json_each(event.events);
+
+-- Tasks of an agent that were claimed since its budget's window began.
+CREATE TABLE budget (
+    agent TEXT    NOT NULL PRIMARY KEY,
+    since INTEGER NOT NULL,
+    used  INTEGER NOT NULL CHECK (used >= 0)
+) WITHOUT ROWID;
 
 -- Kept counts, so that totalSize is read and not counted.
 CREATE TABLE task_count (

@@ -1,5 +1,7 @@
 //! `apply`: whole or not at all, for those who may, in order.
 
+use std::time::Duration;
+
 use baton_core::ident::Owner;
 use baton_core::model::TaskState;
 use baton_core::task::{Input, LeaseLoss, Policy, Reason, Refusal, State};
@@ -83,7 +85,7 @@ pub async fn an_end_is_final<B: Backend>() {
     let world = world.reopen().await;
     for input in [
         claimed(node("boot")),
-        Input::Renewed { attempt: 1, lease_until: Some(at(99)) },
+        Input::Renewed { attempt: 1, lease: Some(Duration::from_millis(99)) },
         wrote(1, chunk("a", "late", false)),
         completed(1),
         Input::Failed { attempt: 1, reason: Reason::Crashed, message: None, retryable: true },

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use baton_core::ident::TaskId;
 use baton_core::task::{Input, LeaseLoss, Outcome, Reason, State};
@@ -74,7 +75,7 @@ pub async fn nobody_claims_twice<B: Backend>() {
     let mut claims = JoinSet::new();
     for _ in 0..10 {
         let store = Arc::clone(&world.store);
-        claims.spawn(async move { store.claim(claim(7, 1)).await.unwrap() });
+        claims.spawn(async move { store.claim(claim(7, 1)).await.unwrap().tasks });
     }
     let claimed: Vec<_> = claims.join_all().await.iter().flat_map(|claimed| ids(claimed)).collect();
     assert_eq!(claimed.len(), 40);
@@ -91,9 +92,9 @@ pub async fn only_its_own_agent<B: Backend>() {
     world.apply(create(other, at(0))).await;
     assert_eq!(ids(&world.claim(9, 1).await), []);
     assert_eq!(world.store.next_ready(&agent("echo")).await.unwrap(), None);
-    let by_worker =
-        Claim { agent: agent("other"), holder: worker("w"), lease_until: Some(at(9)), most: 1, now: at(1) };
-    let claimed = world.store.claim(by_worker).await.unwrap();
+    let lease = Some(Duration::from_millis(8));
+    let by_worker = Claim { agent: agent("other"), holder: worker("w"), lease, ..claim(1, 1) };
+    let claimed = world.store.claim(by_worker).await.unwrap().tasks;
     let State::Running { attempt } = &claimed[0].task.state else { panic!() };
     assert_eq!((&attempt.holder, attempt.lease_until), (&worker("w"), Some(at(9))));
 }
@@ -106,7 +107,8 @@ pub async fn attempts_are_recorded<B: Backend>() {
     let failed = Input::Failed { attempt: 1, reason: Reason::Crashed, message: None, retryable: true };
     world.change(task(1), vec![claimed(node("boot"))], at(1)).await;
     world.change(task(1), vec![failed], at(2)).await;
-    let released = vec![leased(worker("w"), at(HOUR + 9)), Input::Released { attempt: 2 }];
+    let released =
+        vec![leased(worker("w"), 9), Input::Released { attempt: 2, message: Some(said("not mine")) }];
     world.change(task(1), released, at(HOUR)).await;
     world.change(task(1), vec![claimed(node("boot")), asked(3)], at(HOUR + 1)).await;
     world.change(task(1), vec![Input::HolderGone { attempt: 3, message: None }], at(HOUR + 2)).await;
@@ -137,7 +139,7 @@ pub async fn orphans_of_other_boots<B: Backend>() {
         (1, vec![claimed(node("old"))]),
         (2, vec![claimed(node("older")), asked(1)]),
         (3, vec![claimed(node("new"))]),
-        (4, vec![leased(worker("w"), at(HOUR))]),
+        (4, vec![leased(worker("w"), HOUR.unsigned_abs())]),
         (5, vec![]),
         (6, vec![claimed(node("old")), completed(1)]),
     ] {

@@ -1,5 +1,7 @@
 //! What time does to tasks: leases, deadlines, questions, and a clock that is set back.
 
+use std::time::Duration;
+
 use baton_core::ident::TaskId;
 use baton_core::task::{Input, LeaseLoss, New, Reason, Refusal, State};
 use baton_store::{Error, Tasks};
@@ -24,12 +26,12 @@ fn with_deadline(n: u128, millis: i64) -> New {
 
 pub async fn a_lease_runs_out<B: Backend>() {
     let world = World::<B>::new().await;
-    world.apply(create_with(new(1), vec![leased(worker("w"), at(1_000))], at(0))).await;
+    world.apply(create_with(new(1), vec![leased(worker("w"), 1_000)], at(0))).await;
     assert_eq!(due(&world, 999).await, []);
     let lapsed = Input::LeaseLapsed { attempt: 1, loss: LeaseLoss::Expired };
     assert_eq!(due(&world, 1_000).await, [(task(1), lapsed.clone())]);
 
-    let renewed = Input::Renewed { attempt: 1, lease_until: Some(at(5_000)) };
+    let renewed = Input::Renewed { attempt: 1, lease: Some(Duration::from_millis(4_100)) };
     world.change(task(1), vec![renewed], at(900)).await;
     let world = world.reopen().await;
     assert_eq!(due(&world, 4_999).await, []);
@@ -121,7 +123,7 @@ pub async fn what_is_due_is_accepted<B: Backend>() {
 
 pub async fn a_clock_set_back<B: Backend>() {
     let world = World::<B>::new().await;
-    world.apply(create_with(with_deadline(1, 9_000), vec![leased(worker("w"), at(5_000))], at(1_000))).await;
+    world.apply(create_with(with_deadline(1, 9_000), vec![leased(worker("w"), 4_000)], at(1_000))).await;
     // Found at 5,000; when it is reported, the clock says 2,000.
     let (id, input) = due(&world, 5_000).await.remove(0);
     let refused = world.store.apply(change(id, vec![input.clone()], at(2_000))).await;

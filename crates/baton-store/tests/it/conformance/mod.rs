@@ -16,6 +16,7 @@ pub mod list;
 pub mod needs;
 pub mod peers;
 pub mod push;
+pub mod queue;
 pub mod script;
 pub mod scripts;
 pub mod world;
@@ -52,6 +53,9 @@ macro_rules! suite {
                 a_refused_create_takes_no_key;
             claim: oldest_first, not_before_its_time, nobody_claims_twice, only_its_own_agent,
                 attempts_are_recorded, orphans_of_other_boots;
+            queue: higher_priorities_first, put_off_until_its_time, one_by_its_name, a_budget_admits_so_many,
+                so_many_at_a_time, only_the_holder_reports, fifty_attempts_are_kept, what_is_over_is_retired,
+                the_oldest_beyond_a_number_are_retired, what_is_owed_is_not_retired, a_retired_tasks_key_is_free;
             clock: a_lease_runs_out, deadlines, an_unanswered_question, what_is_due_is_accepted,
                 a_clock_set_back;
             list: newest_status_first, every_filter, equal_times, others_are_invisible, everybodys_tasks, nothing;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use baton_core::ident::{AgentName, ContextId, Owner, TaskId};
 use baton_core::json::Json;
@@ -76,6 +77,8 @@ pub fn new(n: u128) -> New {
         request: Request::default(),
         message: user("first", "hello"),
         deadline: None,
+        not_before: None,
+        priority: 0,
         shown: false,
     }
 }
@@ -113,11 +116,12 @@ pub fn change(id: TaskId, inputs: Vec<Input>, now: Timestamp) -> Op {
 }
 
 pub fn claimed(holder: Holder) -> Input {
-    Input::Claimed { holder, lease_until: None }
+    Input::Claimed { holder, lease: None }
 }
 
-pub fn leased(holder: Holder, until: Timestamp) -> Input {
-    Input::Claimed { holder, lease_until: Some(until) }
+/// A claim with a lease of so many milliseconds.
+pub fn leased(holder: Holder, lease: u64) -> Input {
+    Input::Claimed { holder, lease: Some(Duration::from_millis(lease)) }
 }
 
 pub fn messaged(id: &str, text: &str) -> Input {

@@ -77,7 +77,7 @@ impl<B: Backend> World<B> {
 
     /// Claims for the agent `echo`.
     pub async fn claim(&self, most: usize, now: i64) -> Vec<Arc<Snapshot>> {
-        self.store.claim(claim(most, now)).await.unwrap()
+        self.store.claim(claim(most, now)).await.unwrap().tasks
     }
 
     /// Applies all at the same time; answers in the order of `ops`.
@@ -95,5 +95,15 @@ impl<B: Backend> World<B> {
 
 /// A claim of the agent `echo` by the node `boot`.
 pub fn claim(most: usize, now: i64) -> Claim {
-    Claim { agent: agent("echo"), holder: node("boot"), lease_until: None, most, now: at(now) }
+    Claim {
+        agent: agent("echo"),
+        holder: node("boot"),
+        by: None,
+        lease: None,
+        task: None,
+        most,
+        concurrency: None,
+        budget: None,
+        now: at(now),
+    }
 }

@@ -15,6 +15,7 @@ mod rpc;
 pub(super) mod settings;
 pub(super) mod status;
 pub(super) mod tasks;
+mod work;
 
 use std::sync::Arc;
 
@@ -114,6 +115,15 @@ operations! {
     post "grants/{id}/pause" => grants::pause,
     post "grants/{id}/resume" => grants::resume,
     post "grants/{id}/rotate" => grants::rotate,
+    post "work/claim" => work::claim,
+    post "work/claim_next" => work::claim_next,
+    post "work/heartbeat" => work::heartbeat,
+    post "work/progress" => work::progress,
+    post "work/ask" => work::ask,
+    post "work/complete" => work::complete,
+    post "work/fail" => work::fail,
+    post "work/release" => work::release,
+    post "work/reject" => work::reject,
 }
 
 /// The operator. It stands before everything else that a handler takes: nothing more of a request of somebody else is read.

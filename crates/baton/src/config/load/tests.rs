@@ -31,7 +31,7 @@ fn flags(listen: &[&str], agents: &[&str]) -> Flags {
 fn process<'a>(settings: &'a Settings, name: &str) -> &'a Process {
     match &settings.agents[&AgentName::parse(name).unwrap()].runner {
         Runner::Process(process) => process,
-        Runner::Echo => panic!("{name} is no process"),
+        Runner::Echo | Runner::Pull(_) => panic!("{name} is no process"),
     }
 }
 
@@ -118,7 +118,18 @@ const MISTAKES: &[&str] = &[
     "[agents.Bad_Name]\nrunner = { kind = \"echo\" }",
     "[agents.tasks]\nrunner = { kind = \"echo\" }",
     "[agents.a]\ndescription = \"x\"",
-    "[agents.a]\nrunner = { kind = \"pull\" }",
+    "[agents.a]\nrunner = { kind = \"pull\", command = [\"x\"] }",
+    "[agents.a]\nrunner = { kind = \"pull\", deadline = \"1m\" }",
+    "[agents.a]\nrunner = { kind = \"pull\", lease = \"59s\" }",
+    "[agents.a]\nrunner = { kind = \"pull\", lease = \"25h\" }",
+    "[agents.a]\nrunner = { kind = \"pull\", concurrency = 0 }",
+    "[agents.a]\nrunner = { kind = \"process\", command = [\"x\"], lease = \"5m\" }",
+    "[agents.a]\nrunner = { kind = \"echo\" }\nbudget = { tasks = 1, per = \"1h\" }",
+    "[agents.a]\nrunner = { kind = \"pull\" }\nbudget = { tasks = 0, per = \"1h\" }",
+    "[agents.a]\nrunner = { kind = \"pull\" }\nbudget = { tasks = 1, per = \"32d\" }",
+    "[agents.a]\nrunner = { kind = \"pull\" }\nbudget = { tasks = 1 }",
+    "[retention]\nage = \"59m\"",
+    "[retention]\ntasks = 0",
     "[agents.a]\nrunner = { kind = \"remote\" }",
     "[agents.a]\nrunner = { kind = \"proces\" }",
     "[agents.a]\nrunner = { command = [\"x\"] }",

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use baton_core::ident::AgentName;
 use baton_core::task::{Holder, HolderKind, Input, LeaseLoss};
-use baton_store::{By, Claim, Known, Op, Store};
+use baton_store::{Budget, By, Claim, Claimed, HeldBack, Known, Op, Store};
 use futures_util::StreamExt as _;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -66,6 +66,8 @@ pub struct LaneSettings {
     pub concurrency: usize,
     /// How long one attempt may take.
     pub deadline: Option<Duration>,
+    /// Attempts in a while.
+    pub budget: Option<Budget>,
 }
 
 /// One agent's runner and slots.
@@ -73,6 +75,7 @@ struct Lane {
     agent: AgentName,
     runner: Arc<dyn Runner>,
     deadline: Option<Duration>,
+    budget: Option<Budget>,
     slots: Slots,
     attempts: TaskTracker,
     stop: CancellationToken,
@@ -117,11 +120,12 @@ impl Dispatcher {
 
     /// Takes on an agent, in place of one of the same name: attempts under way stay with the runner that they began with.
     pub fn add(self: &Arc<Self>, agent: AgentName, settings: LaneSettings) {
-        let LaneSettings { runner, concurrency, deadline } = settings;
+        let LaneSettings { runner, concurrency, deadline, budget } = settings;
         let lane = Arc::new(Lane {
             agent: agent.clone(),
             runner,
             deadline,
+            budget,
             slots: Slots::new(concurrency),
             attempts: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -153,7 +157,8 @@ impl Dispatcher {
         if *self.phase.borrow() != Phase::Open || self.controls.pauses(agent) {
             return None;
         }
-        self.lane(agent)?.slots.reserve()
+        // A budget is charged by a claim, and by nothing else.
+        self.lane(agent).filter(|lane| lane.budget.is_none())?.slots.reserve()
     }
 
     /// Starts the attempt that a commit opened.
@@ -277,24 +282,33 @@ impl Dispatcher {
             let claim = Claim {
                 agent: lane.agent.clone(),
                 holder: Holder { kind: HolderKind::Node, name: self.boot.as_str().into() },
-                lease_until: None,
+                by: None,
+                lease: None,
+                task: None,
                 most: slots.len(),
+                concurrency: None,
+                budget: lane.budget,
                 now: self.clock.now(),
             };
-            let claimed = match self.store.claim(claim).await {
+            let Claimed { tasks, held_back } = match self.store.claim(claim).await {
                 Ok(claimed) => claimed,
                 Err(why) => {
                     slots.into_iter().for_each(Slot::unused);
                     return Err(why);
                 }
             };
-            debug!(agent = %lane.agent, claimed = claimed.len(), "looked for work");
-            let all_used = claimed.len() == slots.len();
+            debug!(agent = %lane.agent, claimed = tasks.len(), "looked for work");
+            let all_used = tasks.len() == slots.len();
             let mut slots = slots.into_iter();
-            for (snapshot, slot) in claimed.into_iter().zip(&mut slots) {
+            for (snapshot, slot) in tasks.into_iter().zip(&mut slots) {
                 self.start(&Known::Whole(snapshot), slot);
             }
             slots.for_each(Slot::unused);
+            if let Some(HeldBack::Budget { until }) = held_back {
+                // New tasks are not begun past the budget: they wait with the others.
+                lane.slots.something_may_wait();
+                return Ok(until.since(self.clock.now()).clamp(PAUSE, IDLE));
+            }
             if !all_used {
                 lane.slots.nothing_waits();
                 let next = self.store.next_ready(&lane.agent).await?;

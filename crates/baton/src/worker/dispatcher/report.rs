@@ -74,7 +74,7 @@ impl AttemptReport {
                 Input::Failed { attempt, reason, message: self.optional(message)?, retryable }
             }
             Fact::Canceled => Input::CancelConfirmed { attempt },
-            Fact::Released => Input::Released { attempt },
+            Fact::Released => Input::Released { attempt, message: None },
             Fact::HolderGone(message) => Input::HolderGone { attempt, message: self.optional(message)? },
         })
     }

@@ -56,9 +56,14 @@ impl Scripts {
         let script = self.by_agent.get(agent.name.as_str())?;
         let concurrency = match &agent.runner {
             Kind::Process(process) => process.concurrency,
-            Kind::Echo => 1,
+            Kind::Echo | Kind::Pull(_) => 1,
         };
-        Some(LaneSettings { runner: Arc::clone(&script.runner) as _, concurrency, deadline: None })
+        Some(LaneSettings {
+            runner: Arc::clone(&script.runner) as _,
+            concurrency,
+            deadline: None,
+            budget: None,
+        })
     }
 
     pub async fn next(&self, agent: &str) -> Attempt {

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use baton::config::settings::{
-    Agent, Auth, Card, Console, Limits, Listen, Net, Node, Process, Protocol, Rlimits, Runner, Settings,
+    Agent, Auth, Card, Console, Limits, Listen, Net, Node, Process, Protocol, Retention, Rlimits, Runner,
+    Settings,
 };
 use baton_core::ident::AgentName;
 
@@ -30,7 +31,7 @@ pub fn settings(folder: &Path) -> Settings {
     // Tests come without credentials as often as they like; those that are about it say how often that is.
     let limits = Limits { failures_per_address: None, ..Limits::default() };
     let (net, auth, console) = (Net::default(), Auth::default(), Console::default());
-    Settings { file: None, node, net, auth, console, limits, agents }
+    Settings { file: None, node, net, auth, console, limits, retention: Retention::default(), agents }
 }
 
 fn agent(name: &str, runner: Runner) -> Agent {
@@ -53,6 +54,7 @@ fn agent(name: &str, runner: Runner) -> Agent {
         max_attempts: 5,
         backoff: Duration::ZERO,
         answer_within: Duration::from_hours(24),
+        budget: None,
         replies: name == "talker",
         streaming: name != "mute",
         push: true,
