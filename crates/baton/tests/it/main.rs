@@ -18,3 +18,4 @@ mod push;
 mod script;
 mod tidy;
 mod warden;
+mod work;

@@ -82,6 +82,9 @@ pub struct Attempt {
     pub ended_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<&'static str>,
+    /// What was said last of it, in short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
 }
 
 impl std::convert::From<&Event> for Entry {
@@ -137,6 +140,7 @@ impl std::convert::From<AttemptRecord> for Attempt {
             started_at: record.started_at,
             ended_at: record.end.map(|end| end.at),
             outcome: record.end.map(|end| end.outcome.as_str()),
+            summary: record.summary.map(|text| text.to_string()),
         }
     }
 }

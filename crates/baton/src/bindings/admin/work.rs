@@ -28,6 +28,10 @@ async fn heard<T: DeserializeOwned>(doors: &Doors, request: Request<Body>) -> Re
     if !is_json(&head.headers) {
         return Err(not_json());
     }
+    // An array would be read as the members in their order.
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err(Error::invalid("body", "is no JSON object"));
+    }
     Ok((caller, body::parse(&bytes)?))
 }
 

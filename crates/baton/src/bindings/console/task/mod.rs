@@ -221,6 +221,7 @@ fn attempts(whole: &Whole) -> Markup {
                                 Some(word) => span.chip.bad title=(words::outcome(word)) { (word.replace('_', " ")) },
                             }
                             @if attempt.by == "worker" { " " span.faint { "by " (text::theirs(&attempt.holder)) } }
+                            @if let Some(summary) = &attempt.summary { " " span.faint { (text::theirs(&text::short(summary, 200))) } }
                         }
                         td { (words::took(attempt.ended_at.unwrap_or(whole.now).since(attempt.started_at))) }
                     }
