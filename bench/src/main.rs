@@ -5,6 +5,7 @@
 
 mod blocking;
 mod child;
+mod cycles;
 mod disk;
 mod grpc;
 mod http;
@@ -17,6 +18,7 @@ mod report;
 mod section;
 mod sink;
 mod stats;
+mod work;
 mod yardstick;
 
 use std::process::ExitCode;

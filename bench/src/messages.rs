@@ -165,6 +165,14 @@ pub fn hexadecimal(number: u64) -> [u8; DIGITS] {
     digits
 }
 
+/// A SendMessage, to be returned from at once where that is wanted.
+pub fn send_body(number: u64, at_once: bool) -> String {
+    let configuration = if at_once { r#","configuration":{"returnImmediately":true}"# } else { "" };
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{{"message":{{"messageId":"m-{number}","role":"ROLE_USER","parts":[{{"text":"{TEXT}{number}"}}]}}{configuration}}}}}"#
+    )
+}
+
 /// The `params` of one blocking SendMessage at concurrency 1.
 pub fn send_params(number: u64, context: Option<&str>) -> Value {
     let mut message = json!({

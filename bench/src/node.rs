@@ -15,6 +15,7 @@ use crate::http::Door;
 use crate::load::{self, Limits, Target};
 use crate::messages::{Expect, Send};
 use crate::options::Options;
+use crate::work::CLERK;
 use crate::{Result, jsonl};
 
 /// The JSON-RPC door of the built-in agent.
@@ -52,6 +53,20 @@ impl Node {
         let data = folder.join("data");
         let file = folder.join("baton.toml");
         std::fs::write(&file, configuration()?)?;
+        let mut command = Command::new(binary);
+        command.arg("serve").arg("--config").arg(&file);
+        command.args(["--listen", "http://127.0.0.1:0", "--data-dir"]).arg(&data);
+        Self::launch(command, folder, &data)
+    }
+
+    /// The same with an agent that workers serve, over this store.
+    pub fn start_with_clerk(binary: &Path, folder: &Path, store: &str) -> Result<Self> {
+        let data = folder.join("data");
+        let file = folder.join("baton.toml");
+        let text = format!(
+            "[node]\ndev = true\nstore = \"{store}\"\n\n[agents.{CLERK}]\nrunner = {{ kind = \"pull\" }}\n"
+        );
+        std::fs::write(&file, text)?;
         let mut command = Command::new(binary);
         command.arg("serve").arg("--config").arg(&file);
         command.args(["--listen", "http://127.0.0.1:0", "--data-dir"]).arg(&data);
@@ -108,7 +123,16 @@ impl Node {
 
     /// The token of a new grant that may do everything with these agents.
     pub fn token(&self, agents: &[&str]) -> Result<String> {
-        let wanted = json!({"label": "bench", "agents": agents, "verbs": ["send", "read", "cancel"]});
+        self.granted(agents, &["send", "read", "cancel"])
+    }
+
+    /// The token of a new grant that may work on an agent's tasks.
+    pub fn worker_token(&self, agent: &str) -> Result<String> {
+        self.granted(&[agent], &["work"])
+    }
+
+    fn granted(&self, agents: &[&str], verbs: &[&str]) -> Result<String> {
+        let wanted = json!({"label": "bench", "agents": agents, "verbs": verbs});
         let made = blocking::unix(&self.data.join("baton.sock"))?
             .post("/api/v1/grants", wanted.to_string().as_bytes())?;
         let made: Value = serde_json::from_slice(&made)?;

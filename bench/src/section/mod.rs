@@ -7,6 +7,7 @@ mod grpc;
 mod jsonl;
 mod memory;
 mod million;
+mod queue;
 mod send;
 mod start;
 pub mod streams;
@@ -29,13 +30,14 @@ pub enum Section {
     Jsonl,
     Million,
     Memory,
+    Queue,
     Start,
     Streams,
     Webhooks,
 }
 
 impl Section {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Send,
         Self::Bearer,
         Self::Files,
@@ -44,6 +46,7 @@ impl Section {
         Self::Jsonl,
         Self::Million,
         Self::Memory,
+        Self::Queue,
         Self::Start,
         Self::Streams,
         Self::Webhooks,
@@ -59,6 +62,7 @@ impl Section {
             Self::Jsonl => "jsonl",
             Self::Million => "million",
             Self::Memory => "memory",
+            Self::Queue => "queue",
             Self::Start => "start",
             Self::Streams => "streams",
             Self::Webhooks => "webhooks",
@@ -79,6 +83,7 @@ impl Section {
             Self::Jsonl => jsonl::run(options, report),
             Self::Million => million::run(options, report),
             Self::Memory => memory::run(options, report),
+            Self::Queue => queue::run(options, report),
             Self::Start => start::run(options, report),
             Self::Streams => streams::run(options, report),
             Self::Webhooks => webhooks::run(options, report),

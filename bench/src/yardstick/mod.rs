@@ -1,7 +1,7 @@
 //! Owns the yardstick servers that Baton is compared with, each in a process of its own.
 //!
 //! `axum_echo` is the limit, `rust_sdk` the official SDK in memory, `two_commit` the least that a durable
-//! server with two commits per task does. None of them may be made slower, or faster by doing less.
+//! server with two commits per task does, and `one-commit` the half of it: what was sent is on disk. None of them may be made slower, or faster by doing less.
 
 mod axum_echo;
 mod rust_sdk;
@@ -22,12 +22,13 @@ use crate::child::Server;
 pub const AXUM_ECHO: &str = "axum-echo";
 pub const RUST_SDK: &str = "rust-sdk";
 pub const TWO_COMMIT: &str = "two-commit";
+pub const ONE_COMMIT: &str = "one-commit";
 
 /// Starts a yardstick as a child process; its files, if it has any, go to `folder`.
 pub fn start(name: &str, folder: &Path) -> Result<Server> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["yardstick", name]).current_dir(folder);
-    if name == TWO_COMMIT {
+    if name == TWO_COMMIT || name == ONE_COMMIT {
         command.arg(folder);
     }
     Server::start(command, &folder.join(format!("{name}.log")))
@@ -44,11 +45,12 @@ pub fn serve(name: &str) -> Result<()> {
 
 /// Serves a yardstick that stores files in `folder`.
 pub fn serve_in(name: &str, folder: &Path) -> Result<()> {
-    if name != TWO_COMMIT {
-        return Err(format!("there is no yardstick `{name}` with a folder").into());
+    let writer = writer::Writer::start(&folder.join(format!("{name}.db")))?;
+    match name {
+        TWO_COMMIT => listen(move || two_commit::router(writer)),
+        ONE_COMMIT => listen(move || two_commit::router_of_one(writer)),
+        _ => Err(format!("there is no yardstick `{name}` with a folder").into()),
     }
-    let writer = writer::Writer::start(&folder.join("two-commit.db"))?;
-    listen(move || two_commit::router(writer))
 }
 
 fn listen(router: impl FnOnce() -> Router) -> Result<()> {

@@ -74,6 +74,11 @@ pub fn router(writer: Writer) -> Router {
     Router::new().route("/", post(send)).route("/commits", get(commits)).with_state(writer)
 }
 
+/// The same without the second half: a message is committed once, as a task, and answered.
+pub fn router_of_one(writer: Writer) -> Router {
+    Router::new().route("/", post(take)).route("/commits", get(commits)).with_state(writer)
+}
+
 async fn commits(State(writer): State<Writer>) -> Json<serde_json::Value> {
     Json(serde_json::json!({"store": {"commits": writer.commits()}}))
 }
@@ -83,6 +88,40 @@ async fn send(State(writer): State<Writer>, body: Bytes) -> Response {
         Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
         Err(error) => (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     }
+}
+
+async fn take(State(writer): State<Writer>, body: Bytes) -> Response {
+    match taken(&writer, &body).await {
+        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(error) => (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    }
+}
+
+async fn taken(writer: &Writer, body: &[u8]) -> crate::Result<Vec<u8>> {
+    let request: Request<'_> = serde_json::from_slice(body)?;
+    let message: Message<'_> = serde_json::from_str(request.params.message.get())?;
+    let id = Uuid::now_v7().to_string();
+    let context_id = message.context_id.unwrap_or_else(|| Uuid::now_v7().to_string());
+    let at = now();
+    let create = Operation::Create {
+        id: id.clone(),
+        context_id: context_id.clone(),
+        at: at.clone(),
+        message: request.params.message.get().to_owned(),
+    };
+    if !writer.commit(create).await {
+        return Err("the writer is gone".into());
+    }
+    let artifact = Artifact { artifact_id: "echo", parts: message.parts };
+    let task = Task {
+        id: &id,
+        context_id: &context_id,
+        status: Status { state: "TASK_STATE_SUBMITTED", timestamp: &at },
+        artifacts: [artifact],
+        history: [request.params.message],
+    };
+    let answer = Answer { jsonrpc: "2.0", id: request.id, result: Outcome { task } };
+    Ok(serde_json::to_vec(&answer)?)
 }
 
 async fn answer(writer: &Writer, body: &[u8]) -> crate::Result<Vec<u8>> {

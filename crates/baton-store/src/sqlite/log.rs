@@ -24,7 +24,7 @@ pub const FIRST_MESSAGE: &str = "-- store.first_message
 SELECT events FROM event WHERE key > ?1 AND key <= ?2 AND (holds & 1) <> 0 ORDER BY key LIMIT 1";
 
 pub const LIST_ATTEMPTS: &str = "-- store.list_attempts
-SELECT events FROM event WHERE key > ?1 AND key <= ?2 AND (holds & 4) <> 0 ORDER BY key";
+SELECT events FROM event WHERE key > ?1 AND key <= ?2 AND (holds & 4) <> 0 ORDER BY key DESC LIMIT ?3";
 
 pub const FIND_OP: &str = "-- store.find_op
 SELECT 1 FROM event WHERE key > ?1 AND key <= ?2 AND op = ?3";
@@ -100,11 +100,11 @@ pub fn status_message(db: &Connection, task: i64, seq: u64) -> rusqlite::Result<
 pub fn attempts(db: &Connection, task: i64) -> Result<Vec<AttemptRecord>, Error> {
     let (low, high) = after(task, 0);
     let mut statement = db.prepare_cached(LIST_ATTEMPTS)?;
-    let mut found = statement.query([low, high])?;
+    // Each has two rows at most: where it begins, and where it ends. The first one's begin may be missing.
+    let rows = statement.query_map(params![low, high, 2 * ATTEMPTS_KEPT + 1], read)?;
+    let newest = rows.collect::<Result<Vec<_>, _>>()?;
     let mut attempts: Vec<AttemptRecord> = Vec::new();
-    while let Some(row) = found.next()? {
-        read(row)?.into_iter().for_each(|event| event::record(&mut attempts, event));
-    }
+    newest.into_iter().rev().flatten().for_each(|event| event::record(&mut attempts, event));
     attempts.drain(..attempts.len().saturating_sub(ATTEMPTS_KEPT));
     Ok(attempts)
 }

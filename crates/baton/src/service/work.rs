@@ -12,12 +12,21 @@ use baton_core::task::{Chunk, Input, Interruption, Outcome, Reason, Refusal, Sna
 use baton_core::time::Timestamp;
 use baton_store::{Applied, AttemptRecord, By, Claim, Error as StoreError, HeldBack, Verb, worker};
 
+use tokio::time::Instant;
+
 use super::{Error, Scope, Service, parse_id};
 use crate::clock::new_id;
 use crate::config::settings::Pull;
 
 /// Events that are looked through for what the owner said meanwhile.
 const LOOKED_AT: usize = 256;
+
+/// The longest that a claim waits: shorter than any proxy keeps a silent connection.
+const CLAIM_WAIT: Duration = Duration::from_secs(50);
+
+/// When a claim that waits looks again whether what is due can be had, and whether what kept tasks back does so still.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const HELD_AGAIN: Duration = Duration::from_secs(1);
 
 /// Digits of a task's id that its lease tokens end with: a token that strayed to another task is found out.
 const TAIL: usize = 12;
@@ -30,6 +39,8 @@ pub struct Wanted {
     pub most: usize,
     /// How long the worker may be silent; the agent's own where it does not say.
     pub lease: Option<Duration>,
+    /// How long it waits for a task where there is none yet.
+    pub wait: Duration,
 }
 
 /// What it gets.
@@ -160,9 +171,38 @@ pub struct Standing {
 }
 
 impl Service {
-    /// Claims tasks of an agent, up to [`CLAIM_MAX`].
+    /// Claims tasks of an agent, up to [`CLAIM_MAX`]. Where there are none, it waits for the first, as long as it is told to.
     pub async fn claim(&self, scope: &Scope, wanted: Wanted) -> Result<HandOut, Error> {
-        let pull = pull_of(scope)?.clone();
+        if wanted.wait > CLAIM_WAIT {
+            let most = CLAIM_WAIT.as_secs();
+            return Err(Error::invalid("wait_seconds", format!("is a number of seconds up to {most}")));
+        }
+        let (bell, mut alarm) = (self.hub.ready(scope.agent.name()), self.alarm.subscribe());
+        let until = Instant::now() + wanted.wait;
+        loop {
+            let given = self.claim_now(scope, &wanted).await?;
+            if !given.tasks.is_empty() {
+                // One bell may stand for several tasks: whoever waits beside this one looks too.
+                bell.notify_one();
+                return Ok(given);
+            }
+            if Instant::now() >= until {
+                return Ok(given);
+            }
+            let due = given.next.map_or(CLAIM_WAIT, |at| at.since(self.now()).max(LOOK_AGAIN));
+            let due = if given.held_back.is_some() { due.min(HELD_AGAIN) } else { due };
+            tokio::select! {
+                () = bell.notified() => {}
+                () = tokio::time::sleep(due) => {}
+                () = tokio::time::sleep_until(until) => {}
+                // A grant or the node itself may have come to its end.
+                _ = alarm.changed() => {}
+            }
+        }
+    }
+
+    async fn claim_now(&self, scope: &Scope, wanted: &Wanted) -> Result<HandOut, Error> {
+        let pull = pull_of(scope)?;
         if self.draining.is_cancelled() {
             return Err(Error::Draining);
         }

@@ -30,6 +30,8 @@ pub struct ClaimNext {
     pub max: Option<usize>,
     /// How long you may be silent before a task is given to another, 60 to 86400; the agent's own where it is left out.
     pub lease_seconds: Option<u64>,
+    /// How long to wait for a task where there is none yet, 0 to 50; not at all where it is left out.
+    pub wait_seconds: Option<u64>,
 }
 
 /// Say that you are alive: the lease begins anew.

@@ -38,7 +38,7 @@ pub async fn claim(service: &Service, caller: &Caller, claim: Claim) -> Result<C
         None => of_task(service, caller, &claim.task_id).await?,
     };
     let lease = claim.lease_seconds.map(Duration::from_secs);
-    let wanted = Wanted { task: Some(claim.task_id), most: 1, lease };
+    let wanted = Wanted { task: Some(claim.task_id), most: 1, lease, wait: Duration::ZERO };
     Ok(Claimed::of(&scope, service.claim(&scope, wanted).await?))
 }
 
@@ -49,7 +49,8 @@ pub async fn claim_next(service: &Service, caller: &Caller, claim: ClaimNext) ->
         None => only(service, caller)?,
     };
     let lease = claim.lease_seconds.map(Duration::from_secs);
-    let wanted = Wanted { task: None, most: claim.max.unwrap_or(1), lease };
+    let wait = Duration::from_secs(claim.wait_seconds.unwrap_or(0));
+    let wanted = Wanted { task: None, most: claim.max.unwrap_or(1), lease, wait };
     Ok(Claimed::of(&scope, service.claim(&scope, wanted).await?))
 }
 

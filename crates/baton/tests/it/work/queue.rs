@@ -6,13 +6,14 @@ use std::time::Duration;
 use baton::config::settings::Retention;
 use baton::worker::pruner;
 use baton_core::time::Timestamp;
-use baton_store::Budget;
+use baton_store::{Budget, Verb};
+use baton_wire::fault::Kind;
 use baton_wire::operation::Operation;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::{Worker, clerk, clerk_with};
-use crate::harness::{TestNode, User, message, text_of};
+use crate::harness::{TestNode, User, message, soon, text_of};
 
 async fn hand_in(user: &User, text: &str, metadata: Value) -> String {
     let params =
@@ -100,6 +101,40 @@ async fn workers_share_the_tasks() {
     node.finish().await;
 }
 
+/// Who waits for work has it as soon as it is there, each a task of its own.
+#[tokio::test]
+async fn a_claim_waits_for_work() {
+    let node = TestNode::with(clerk).await;
+    let worker = Worker::new(&node).await;
+    let mut waiting = JoinSet::new();
+    for _ in 0..3 {
+        let worker = worker.clone();
+        waiting.spawn(async move { worker.says("claim_next", &json!({"wait_seconds": 50})).await.ok() });
+    }
+    let mut ids = HashSet::new();
+    for n in 0..3 {
+        ids.insert(node.anyone("clerk").hand_in(&format!("task {n}")).await);
+    }
+    let given = soon(waiting.join_all()).await;
+    let ids_of = |answer: &Value| answer["tasks"][0]["task_id"].as_str().unwrap().to_owned();
+    assert_eq!(given.iter().map(ids_of).collect::<HashSet<_>>(), ids);
+    // A revoked worker waits no longer, and neither does one of a node that stops.
+    let (grant, user) = node.grant(&["clerk"], &[Verb::Work]).await;
+    let (revoked, drained) = (Worker { user }, worker.clone());
+    let body = json!({"wait_seconds": 50});
+    let revoked = tokio::spawn({
+        let body = body.clone();
+        async move { revoked.says("claim_next", &body).await }
+    });
+    node.revoke(&grant).await;
+    soon(revoked).await.unwrap().refused(Kind::Unauthenticated);
+    assert_eq!(worker.says("claim_next", &json!({"wait_seconds": 51})).await.invalid(), "wait_seconds");
+    let drained = tokio::spawn(async move { drained.says("claim_next", &body).await });
+    node.operator("POST", "/api/v1/node/drain", None).await;
+    soon(drained).await.unwrap().refused(Kind::Unavailable);
+    node.finish().await;
+}
+
 #[tokio::test]
 async fn ten_race_for_one_unit_of_a_budget() {
     let budget = Budget { claims: 1, per: Duration::from_hours(1) };
@@ -156,9 +191,7 @@ async fn tasks_that_need_not_be_kept_are_deleted() {
     assert_eq!(pruner::retire(&node.node().service).await.unwrap(), 2);
     let total = async || user.call(Operation::ListTasks, json!({})).await.ok()["totalSize"].clone();
     assert_eq!(total().await, 3);
-    user.call(Operation::GetTask, json!({"id": done[1]}))
-        .await
-        .refused(baton_wire::fault::Kind::TaskNotFound);
+    user.call(Operation::GetTask, json!({"id": done[1]})).await.refused(Kind::TaskNotFound);
     user.get(&done[2]).await;
     node.clock.advance(Duration::from_hours(24) + Duration::from_millis(1));
     assert_eq!(pruner::retire(&node.node().service).await.unwrap(), 3);
