@@ -137,3 +137,34 @@ pub const PEER_LOOK_FIRST: Duration = Duration::from_secs(15);
 
 /// Longest wait between two looks.
 pub const PEER_LOOK_LONGEST: Duration = Duration::from_mins(10);
+
+/// How long a client of OAuth has to fetch its tokens once a human said yes: it waits for that.
+pub const OAUTH_CODE_LIFE: Duration = Duration::from_mins(1);
+
+/// How long a client of OAuth stays signed in without using that: whoever left does not leave an open door behind.
+pub const OAUTH_IDLE: Duration = Duration::from_hours(30 * 24);
+
+/// How long the refresh token before the last is still taken, where nobody has used the last: an answer may be lost on its way.
+pub const OAUTH_AGAIN_WITHIN: Duration = Duration::from_secs(30);
+
+/// Clients of OAuth that are signed in by one grant; the one that was silent the longest makes room.
+pub const OAUTH_APPROVALS: usize = 50;
+
+/// Registrations of clients in all. Those that nobody allowed anything yet make room, the oldest first.
+pub const OAUTH_CLIENTS: usize = 1_000;
+
+/// Those of one client address that nobody allowed anything yet: one alone cannot push the others out.
+pub const OAUTH_CLIENTS_EACH: usize = 20;
+
+/// How long a registration is kept that nobody ever allowed anything.
+pub const OAUTH_CLIENT_UNUSED: Duration = Duration::from_hours(24);
+
+/// How long one is kept whose last sign-in is over: clients remember their ids.
+pub const OAUTH_CLIENT_KEPT: Duration = Duration::from_hours(90 * 24);
+
+/// Redirect URIs that one client may have, and bytes of each.
+pub const OAUTH_REDIRECTS: usize = 16;
+pub const OAUTH_REDIRECT_BYTES: usize = 2_000;
+
+/// Bytes of what a client calls itself.
+pub const OAUTH_NAME_BYTES: usize = 200;

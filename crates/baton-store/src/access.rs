@@ -163,6 +163,17 @@ impl Grant {
         good.find(|it| it.digest == *digest)
     }
 
+    /// In place of those whose time is over, and of the one that would end first where there are too many.
+    fn add_access_token(&mut self, token: AccessToken, now: Timestamp) {
+        self.access_tokens.retain(|token| token.expires_at > now);
+        while self.access_tokens.len() >= ACCESS_TOKENS {
+            let ends = |at: &usize| (self.access_tokens[*at].expires_at, *at);
+            let first = (0..self.access_tokens.len()).min_by_key(ends);
+            self.access_tokens.remove(first.unwrap_or(0));
+        }
+        self.access_tokens.push(token);
+    }
+
     /// Whether the holder may call.
     pub fn admits(&self, now: Timestamp) -> Result<(), Barred> {
         match self.state_at(now) {
@@ -193,10 +204,12 @@ pub struct Opened {
     pub until: Option<Timestamp>,
     /// What of the grant it may be used for; none where it is all.
     pub verbs: Option<Arc<[Verb]>>,
+    /// What of the node it may be used at, as a path below the node's own URL; none where it is all.
+    pub resource: Option<Arc<str>>,
 }
 
-/// A token that its holder got in return for a credential, without the token: good for a while, and for no more than that
-/// credential.
+/// A token that its holder got in return for a credential, or that a client got by an approval, without the token: good for
+/// a while, and for no more than that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessToken {
     /// SHA-256 of the token.
@@ -205,6 +218,17 @@ pub struct AccessToken {
     pub verbs: Option<Arc<[Verb]>>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
+    /// By which approval a client has it; none where it is for a credential.
+    pub bound: Option<Bound>,
+}
+
+/// What an access token of a client is tied to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// The id of the approval: with it the token ends.
+    pub approval: Arc<str>,
+    /// What of the node the token is for, as a path below the node's own URL.
+    pub resource: Arc<str>,
 }
 
 /// Access tokens of one grant that are good at the same time. Past it the one that would end first ends at once: whoever
@@ -327,11 +351,35 @@ pub enum GrantChange {
         /// The credential's digest.
         secret: [u8; 32],
     },
+    /// One more access token, by an approval.
+    Hand {
+        token: AccessToken,
+    },
+    /// Access tokens go before their time.
+    Withdraw(Withdrawn),
     /// Access tokens whose time is over go.
     Tidy,
     Revoke,
     /// Where its time is over: the same end as by [`GrantChange::Revoke`].
     Expire,
+}
+
+/// Which access tokens go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Withdrawn {
+    /// Those of an approval.
+    Of(Arc<str>),
+    /// The one with this SHA-256.
+    One([u8; 32]),
+}
+
+impl Withdrawn {
+    fn is_about(&self, token: &AccessToken) -> bool {
+        match self {
+            Self::Of(approval) => token.bound.as_ref().is_some_and(|bound| bound.approval == *approval),
+            Self::One(digest) => token.digest == *digest,
+        }
+    }
 }
 
 impl GrantChange {
@@ -342,6 +390,8 @@ impl GrantChange {
             Self::Resume => "grant.resume",
             Self::Rotate { .. } => "grant.rotate",
             Self::Issue { .. } => "grant.issue",
+            Self::Hand { .. } => "grant.hand",
+            Self::Withdraw(_) => "grant.withdraw",
             Self::Tidy => "grant.tidy",
             Self::Revoke => "grant.revoke",
             Self::Expire => "grant.expire",
@@ -361,7 +411,13 @@ impl GrantChange {
                 next.access_tokens.retain(|token| token.expires_at > now);
                 return Ok((next.access_tokens.len() < grant.access_tokens.len()).then_some(next));
             }
-            Self::Pause | Self::Resume | Self::Rotate { .. } | Self::Issue { .. } if state.is_over() => {
+            Self::Withdraw(which) => {
+                next.access_tokens.retain(|token| !which.is_about(token));
+                return Ok((next.access_tokens.len() < grant.access_tokens.len()).then_some(next));
+            }
+            Self::Pause | Self::Resume | Self::Rotate { .. } | Self::Issue { .. } | Self::Hand { .. }
+                if state.is_over() =>
+            {
                 return Err(Barred::Over);
             }
             Self::Pause if matches!(state, GrantState::Paused { .. }) => return Ok(None),
@@ -371,20 +427,17 @@ impl GrantChange {
             Self::Rotate { credential, until } => {
                 end_credentials(&mut next.credentials, *until);
                 next.credentials.push(credential.made(now));
-                // Whoever rotates may not know who has them.
-                next.access_tokens.clear();
+                // Whoever rotates may not know who has them. What clients have by an approval was not for a credential.
+                next.access_tokens.retain(|token| token.bound.is_some());
             }
-            Self::Issue { .. } if matches!(state, GrantState::Paused { .. }) => return Err(Barred::Paused),
+            Self::Issue { .. } | Self::Hand { .. } if matches!(state, GrantState::Paused { .. }) => {
+                return Err(Barred::Paused);
+            }
+            Self::Hand { token } => next.add_access_token(token.clone(), now),
             Self::Issue { token, secret } => {
                 let end = grant.credential(secret, now).ok_or(Barred::Over)?.expires_at;
                 let expires_at = end.map_or(token.expires_at, |end| end.min(token.expires_at));
-                next.access_tokens.retain(|token| token.expires_at > now);
-                while next.access_tokens.len() >= ACCESS_TOKENS {
-                    let ends = |at: &usize| (next.access_tokens[*at].expires_at, *at);
-                    let first = (0..next.access_tokens.len()).min_by_key(ends);
-                    next.access_tokens.remove(first.unwrap_or(0));
-                }
-                next.access_tokens.push(AccessToken { expires_at, ..token.clone() });
+                next.add_access_token(AccessToken { expires_at, ..token.clone() }, now);
             }
         }
         if next.state.is_over() {

@@ -5,6 +5,7 @@
 //! suite (`tests/it/conformance`).
 
 mod access;
+mod approvals;
 mod audit;
 pub mod crash;
 mod delivery;
@@ -18,8 +19,12 @@ mod stored;
 mod tasks;
 
 pub use access::{
-    Access, AccessToken, Barred, Credential, Grant, GrantChange, GrantLimits, GrantRecord, GrantState, LOCAL,
-    NewCredential, NewGrant, Opened, Per, Rate, Usage, Verb,
+    Access, AccessToken, Barred, Bound, Credential, Grant, GrantChange, GrantLimits, GrantRecord, GrantState,
+    LOCAL, NewCredential, NewGrant, Opened, Per, Rate, Usage, Verb, Withdrawn,
+};
+pub use approvals::{
+    Approval, ApprovalKey, ApprovalState, Approvals, Brought, Foul, GrantOf, NewApproval, Redeem, Refresh,
+    Registration, Turn,
 };
 pub use audit::{Actor, Audit, AuditQuery, AuditReport, AuditRow, Broken, NewAudit, Walk, chained};
 pub use delivery::{
@@ -39,6 +44,6 @@ pub use tasks::{
 };
 
 /// Everything that a node keeps.
-pub trait Store: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention {}
+pub trait Store: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention + Approvals {}
 
-impl<S: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention> Store for S {}
+impl<S: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention + Approvals> Store for S {}

@@ -9,14 +9,14 @@ use rusqlite::{Connection, Row, params};
 use serde_json::json;
 
 use super::grants::Stored;
-use super::rows::{self, json as read_json, optional_time, text, time};
+use super::rows::{self, json as read_json, optional_text, optional_time, text, time};
 use super::writer::Write;
 use super::{Sqlite, audit};
 use crate::stored::named::grant_state;
 use crate::stored::to_json;
 use crate::{
-    Access, AccessToken, Actor, Credential, Error, Grant, GrantChange, GrantRecord, GrantState, NewGrant,
-    Opened, Usage, Verb,
+    Access, AccessToken, Actor, Bound, Credential, Error, Grant, GrantChange, GrantRecord, GrantState,
+    NewGrant, Opened, Usage, Verb,
 };
 
 const LIST_GRANTS: &str = r#"-- store.list_grants
@@ -40,10 +40,11 @@ INSERT INTO credential (digest, grant_id, hint, created_at, expires_at) VALUES (
 ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE grant_id = excluded.grant_id";
 
 const LIST_ACCESS_TOKENS: &str = "-- store.list_access_tokens
-SELECT digest, grant_id, verbs, created_at, expires_at FROM access_token ORDER BY created_at, digest";
+SELECT digest, grant_id, verbs, created_at, expires_at, approval, resource FROM access_token ORDER BY created_at, digest";
 
 const INSERT_ACCESS_TOKEN: &str = "-- store.insert_access_token
-INSERT INTO access_token (digest, grant_id, verbs, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+INSERT INTO access_token (digest, grant_id, verbs, created_at, expires_at, approval, resource)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 const DELETE_ACCESS_TOKEN: &str = "-- store.delete_access_token
 DELETE FROM access_token WHERE digest = ?1";
@@ -52,6 +53,10 @@ DELETE FROM access_token WHERE digest = ?1";
 pub(super) const END_PUSH_CONFIGS: &str = "-- store.end_push_configs
 UPDATE push_config SET state = 'ended', reason = 'revoked', failures = 0, due_at = NULL, revision = revision + 1
 WHERE grant_id = ?1 AND reason IS NOT 'revoked'";
+
+/// What clients were allowed ends with the grant.
+const DELETE_APPROVALS: &str = "-- store.delete_approvals
+DELETE FROM approval WHERE grant_id = ?1";
 
 const PUT_USAGE: &str = r#"-- store.put_usage
 UPDATE "grant" SET open_tasks = ?2, day = ?3, made = ?4 WHERE id = ?1"#;
@@ -93,10 +98,19 @@ pub fn load(db: &Connection) -> Result<Vec<Stored>, Error> {
                 verbs: verbs.map(Arc::from),
                 created_at: time(row, 3)?,
                 expires_at: time(row, 4)?,
+                bound: bound(row)?,
             });
         }
     }
     Ok(grants)
+}
+
+/// The columns approval and resource.
+fn bound(row: &Row<'_>) -> rusqlite::Result<Option<Bound>> {
+    let (approval, resource) = (optional_text(row, 5)?, optional_text(row, 6)?);
+    Ok(approval
+        .zip(resource)
+        .map(|(approval, resource)| Bound { approval: approval.into(), resource: resource.into() }))
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
@@ -166,7 +180,10 @@ pub fn change(
     let (actor, now) = by;
     let Some(mut grant) = change.apply(before, now)? else { return Ok(None) };
     put_access_tokens(db, before, &grant)?;
-    if matches!(change, GrantChange::Issue { .. } | GrantChange::Tidy) {
+    if matches!(
+        change,
+        GrantChange::Issue { .. } | GrantChange::Hand { .. } | GrantChange::Withdraw(_) | GrantChange::Tidy
+    ) {
         return Ok(Some(grant));
     }
     grant.changed_at = now;
@@ -185,12 +202,15 @@ pub fn change(
     put_credentials(db, &before.credentials, &grant)?;
     if grant.state.is_over() {
         db.prepare_cached(END_PUSH_CONFIGS)?.execute([&*grant.id])?;
+        db.prepare_cached(DELETE_APPROVALS)?.execute([&*grant.id])?;
     }
     let detail = match change {
         GrantChange::Rotate { until, .. } => json!({"overlapUntil": until}).to_string(),
         GrantChange::Pause
         | GrantChange::Resume
         | GrantChange::Issue { .. }
+        | GrantChange::Hand { .. }
+        | GrantChange::Withdraw(_)
         | GrantChange::Tidy
         | GrantChange::Revoke
         | GrantChange::Expire => String::new(),
@@ -224,10 +244,17 @@ fn put_access_tokens(db: &Connection, before: &Grant, after: &Grant) -> Result<(
         db.prepare_cached(DELETE_ACCESS_TOKEN)?.execute([&gone.digest[..]])?;
     }
     for new in after.access_tokens.iter().filter(|token| !is_in(before, token)) {
-        let AccessToken { digest, verbs, created_at, expires_at } = new;
+        let AccessToken { digest, verbs, created_at, expires_at, bound } = new;
         let verbs = verbs.as_ref().map(|verbs| to_json(&verbs.to_vec()));
-        let (from, until) = (created_at.as_millis(), expires_at.as_millis());
-        db.prepare_cached(INSERT_ACCESS_TOKEN)?.execute(params![digest, &*after.id, verbs, from, until])?;
+        db.prepare_cached(INSERT_ACCESS_TOKEN)?.execute(params![
+            digest,
+            &*after.id,
+            verbs,
+            created_at.as_millis(),
+            expires_at.as_millis(),
+            bound.as_ref().map(|bound| &*bound.approval),
+            bound.as_ref().map(|bound| &*bound.resource)
+        ])?;
     }
     Ok(())
 }

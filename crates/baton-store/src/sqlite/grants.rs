@@ -58,6 +58,7 @@ struct Key {
     grant: Arc<Grant>,
     until: Option<Timestamp>,
     verbs: Option<Arc<[Verb]>>,
+    resource: Option<Arc<str>>,
     used: Arc<Used>,
 }
 
@@ -144,7 +145,8 @@ impl Grants {
             return None;
         }
         key.used.note(&key.grant, now);
-        Some(Opened { grant: Arc::clone(&key.grant), until: key.until, verbs: key.verbs.clone() })
+        let (grant, verbs, resource) = (Arc::clone(&key.grant), key.verbs.clone(), key.resource.clone());
+        Some(Opened { grant, until: key.until, verbs, resource })
     }
 
     /// The grants of a name, by id or else by label; that the only one was used is kept.
@@ -233,15 +235,16 @@ impl Known {
         if grant.state.is_over() {
             return;
         }
-        let key = |until, verbs| {
+        let key = |until, verbs, resource| {
             let until = [until, grant.expires_at].into_iter().flatten().min();
-            Key { grant: Arc::clone(grant), until, verbs, used: Arc::clone(used) }
+            Key { grant: Arc::clone(grant), until, verbs, resource, used: Arc::clone(used) }
         };
         for credential in &grant.credentials {
-            self.by_digest.insert(credential.digest, key(credential.expires_at, None));
+            self.by_digest.insert(credential.digest, key(credential.expires_at, None, None));
         }
         for token in &grant.access_tokens {
-            self.by_digest.insert(token.digest, key(Some(token.expires_at), token.verbs.clone()));
+            let resource = token.bound.as_ref().map(|bound| Arc::clone(&bound.resource));
+            self.by_digest.insert(token.digest, key(Some(token.expires_at), token.verbs.clone(), resource));
         }
     }
 

@@ -6,6 +6,8 @@
 
 mod access;
 mod apply;
+mod approvals;
+mod approve;
 mod audit;
 mod batch;
 mod befriend;

@@ -13,6 +13,7 @@ use tracing::error;
 
 use super::access::AccessWrite;
 use super::apply::{Done, Group};
+use super::approve::{ApprovalAnswer, ApprovalWrite};
 use super::befriend::{FriendAnswer, FriendWrite};
 use super::grants::Grants;
 use super::hold::{self, HoldWrite};
@@ -61,6 +62,7 @@ pub enum Write {
     Peer(Box<PeerWrite>, Reply<Option<Peer>>),
     Attend(Box<AttendWrite>, Reply<usize>),
     Retire(Vec<TaskId>, Reply<Vec<TaskId>>),
+    Approval(Box<ApprovalWrite>, Reply<ApprovalAnswer>),
     Close,
 }
 
@@ -144,6 +146,7 @@ enum Outcome {
     Held(Result<bool, Error>),
     Befriended(Result<FriendAnswer, Error>),
     Peer(Box<Result<Option<Peer>, Error>>),
+    Approved(Result<ApprovalAnswer, Error>),
 }
 
 /// Gives the answers of a group. Waking many callers from a thread outside of the runtime costs a wake-up each; one wake-up
@@ -271,6 +274,7 @@ fn commit(
             Write::Peer(write, _) => Outcome::Peer(Box::new(or_fail(running.peer(write))?)),
             Write::Attend(write, _) => Outcome::Pruned(or_fail(needs::write(connection, write))?),
             Write::Retire(tasks, _) => Outcome::Retired(or_fail(running.retire(tasks))?),
+            Write::Approval(write, _) => Outcome::Approved(or_fail(running.approval(write))?),
             Write::Close => Outcome::Pruned(Ok(0)),
         });
     }
@@ -341,6 +345,7 @@ fn answer(write: Write, outcome: Outcome) {
         (Write::Hold(_, reply), Outcome::Held(result)) => drop(reply.send(result)),
         (Write::Friend(_, reply), Outcome::Befriended(result)) => drop(reply.send(result)),
         (Write::Peer(_, reply), Outcome::Peer(result)) => drop(reply.send(*result)),
+        (Write::Approval(_, reply), Outcome::Approved(result)) => drop(reply.send(result)),
         (_, _) => {}
     }
 }
@@ -359,6 +364,7 @@ fn refuse(write: Write, why: Error) {
         Write::Hold(_, reply) => drop(reply.send(Err(why))),
         Write::Friend(_, reply) => drop(reply.send(Err(why))),
         Write::Peer(_, reply) => drop(reply.send(Err(why))),
+        Write::Approval(_, reply) => drop(reply.send(Err(why))),
         Write::Close => {}
     }
 }

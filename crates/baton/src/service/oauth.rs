@@ -78,6 +78,7 @@ impl Service {
             verbs: verbs.as_deref().map(Arc::from),
             created_at: now,
             expires_at: grant.expires_at.map_or(wanted, |end| end.min(wanted)),
+            bound: None,
         };
         let change = GrantChange::Issue { token: asked, secret: client.digest };
         let changed = self.store.change_grant(&grant.id, change, &Actor::node(), now).await;

@@ -59,8 +59,8 @@ pub async fn a_name_is_an_id_or_else_a_label<B: Backend>() {
     assert_eq!(world.named("ci", 104).await, ["g5"]);
 }
 
-fn token(digest: u8, now: i64, until: i64) -> AccessToken {
-    AccessToken { digest: [digest; 32], verbs: None, created_at: at(now), expires_at: at(until) }
+pub fn token(digest: u8, now: i64, until: i64) -> AccessToken {
+    AccessToken { digest: [digest; 32], verbs: None, created_at: at(now), expires_at: at(until), bound: None }
 }
 
 impl<B: Backend> World<B> {

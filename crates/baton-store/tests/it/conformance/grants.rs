@@ -85,7 +85,7 @@ pub async fn create_list_revoke<B: Backend>() {
     let world = world.reopen().await;
     assert_eq!(world.grants().await, listed);
     let opened = world.store.find_credential(&[1; 32], at(20)).await.unwrap();
-    assert_eq!(opened, Some(Opened { grant: Arc::clone(&first), until: None, verbs: None }));
+    assert_eq!(opened, Some(Opened { grant: Arc::clone(&first), until: None, verbs: None, resource: None }));
     assert_eq!(world.opens(9, 20).await, None);
     assert_eq!(world.store.find_grant("g2").await.unwrap().unwrap().grant, second);
     assert_eq!(world.store.find_grant("g9").await.unwrap(), None);
