@@ -174,6 +174,21 @@ impl Grant {
         self.access_tokens.push(token);
     }
 
+    /// The same for a token of a client, in place of its own where it has too many.
+    fn add_client_token(&mut self, token: AccessToken, now: Timestamp) {
+        let approval = |token: &AccessToken| token.bound.as_ref().map(|bound| Arc::clone(&bound.approval));
+        let client = approval(&token);
+        let own = |at: &usize| approval(&self.access_tokens[*at]) == client;
+        let own: Vec<usize> = (0..self.access_tokens.len()).filter(own).collect();
+        let ends = |at: &usize| (self.access_tokens[*at].expires_at, *at);
+        if own.len() >= CLIENT_TOKENS
+            && let Some(first) = own.into_iter().min_by_key(ends)
+        {
+            self.access_tokens.remove(first);
+        }
+        self.add_access_token(token, now);
+    }
+
     /// Whether the holder may call.
     pub fn admits(&self, now: Timestamp) -> Result<(), Barred> {
         match self.state_at(now) {
@@ -234,6 +249,9 @@ pub struct Bound {
 /// Access tokens of one grant that are good at the same time. Past it the one that would end first ends at once: whoever
 /// forgets its tokens does not shut itself out, and nobody fills a disk.
 const ACCESS_TOKENS: usize = 100;
+
+/// Those of one client among them: whoever refreshes all the time ends tokens of its own, not of others.
+const CLIENT_TOKENS: usize = 8;
 
 /// Why a grant does not let its holder do something now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -433,7 +451,7 @@ impl GrantChange {
             Self::Issue { .. } | Self::Hand { .. } if matches!(state, GrantState::Paused { .. }) => {
                 return Err(Barred::Paused);
             }
-            Self::Hand { token } => next.add_access_token(token.clone(), now),
+            Self::Hand { token } => next.add_client_token(token.clone(), now),
             Self::Issue { token, secret } => {
                 let end = grant.credential(secret, now).ok_or(Barred::Over)?.expires_at;
                 let expires_at = end.map_or(token.expires_at, |end| end.min(token.expires_at));

@@ -193,8 +193,10 @@ pub struct Redeem {
     pub brought: Brought,
     /// The refresh token that is given. With a refresh token its family is the same.
     pub next: Refresh,
-    /// The access token that is given. Which approval it is of is filled in.
+    /// The access token that is given. What it is tied to is filled in.
     pub token: AccessToken,
+    /// What it is for, which is no more than the approval is for.
+    pub resource: Arc<str>,
     /// Where the client is.
     pub origin: String,
     pub now: Timestamp,
@@ -218,8 +220,8 @@ pub trait Approvals: Send + Sync + 'static {
 
     async fn find_approval(&self, key: ApprovalKey) -> Result<Option<Approval>, Error>;
 
-    /// Those of a grant, the newest first.
-    async fn list_approvals(&self, grant: &str) -> Result<Vec<Approval>, Error>;
+    /// All of them, or those of a grant, the newest first.
+    async fn list_approvals(&self, grant: Option<&str>) -> Result<Vec<Approval>, Error>;
 
     /// Gives tokens in return for what is brought; none where it is not good. What is foul about it ends the approval, with
     /// its tokens.

@@ -33,6 +33,9 @@ SELECT {} FROM approval WHERE family = ?1";
 pub(super) const LIST_APPROVALS: &str = "-- store.list_approvals
 SELECT {} FROM approval WHERE grant_id = ?1 ORDER BY id DESC";
 
+pub(super) const LIST_ALL_APPROVALS: &str = "-- store.list_all_approvals
+SELECT {} FROM approval ORDER BY id DESC";
+
 const HAS_CLIENTS_TO_PRUNE: &str = "-- store.has_clients_to_prune
 SELECT EXISTS (SELECT 1 FROM oauth_client WHERE (used_at IS NULL AND created_at < ?1) OR used_at < ?2)";
 
@@ -94,6 +97,11 @@ pub fn list(db: &Connection, grant: &str) -> Result<Vec<Approval>, Error> {
     Ok(statement.query_map([grant], approval)?.collect::<Result<_, _>>()?)
 }
 
+fn list_all(db: &Connection) -> Result<Vec<Approval>, Error> {
+    let mut statement = db.prepare_cached(&LIST_ALL_APPROVALS.replace("{}", APPROVAL))?;
+    Ok(statement.query_map([], approval)?.collect::<Result<_, _>>()?)
+}
+
 fn find_client(db: &Connection, id: &str) -> Result<Option<Registration>, Error> {
     Ok(db.prepare_cached(FIND_CLIENT)?.query_row([id], client).optional()?)
 }
@@ -152,9 +160,11 @@ impl Approvals for Sqlite {
         self.inner.readers.run(move |db| find(db, &key)).await
     }
 
-    async fn list_approvals(&self, grant: &str) -> Result<Vec<Approval>, Error> {
-        let grant = grant.to_owned();
-        self.inner.readers.run(move |db| list(db, &grant)).await
+    async fn list_approvals(&self, grant: Option<&str>) -> Result<Vec<Approval>, Error> {
+        let grant = grant.map(str::to_owned);
+        let look =
+            move |db: &Connection| grant.as_ref().map_or_else(|| list_all(db), |grant| list(db, grant));
+        self.inner.readers.run(look).await
     }
 
     async fn redeem(&self, redeem: Redeem) -> Result<Option<Approval>, Error> {

@@ -145,7 +145,7 @@ impl Group<'_> {
     }
 
     fn redeem(&mut self, redeem: &Redeem) -> Result<Option<Approval>, Error> {
-        let Redeem { brought, next, token, origin, now } = redeem;
+        let Redeem { brought, next, token, resource, origin, now } = redeem;
         let key = match brought {
             Brought::Code { code, .. } => ApprovalKey::Code(*code),
             Brought::Refresh(brought) => ApprovalKey::Family(brought.family),
@@ -175,8 +175,8 @@ impl Group<'_> {
             }
         };
         update(self.db, &turned)?;
-        let (approval, resource) = (Arc::clone(&turned.id), Arc::clone(&turned.resource));
-        let token = AccessToken { bound: Some(Bound { approval, resource }), ..token.clone() };
+        let bound = Bound { approval: Arc::clone(&turned.id), resource: Arc::clone(resource) };
+        let token = AccessToken { bound: Some(bound), ..token.clone() };
         self.change(&grant, &GrantChange::Hand { token }, *now)?;
         if matches!(brought, Brought::Code { .. }) {
             let detail = json!({"client": turned.client, "grant": turned.grant}).to_string();

@@ -72,6 +72,7 @@ fn brings(brought: Brought, next: Refresh, access: u8, now: i64) -> Redeem {
         brought,
         next,
         token: token(access, now, now + 3_600_000),
+        resource: "/mcp".into(),
         origin: "192.0.2.7".to_owned(),
         now: at(now),
     }
@@ -100,7 +101,7 @@ impl<B: Backend> World<B> {
     }
 
     async fn approvals(&self, grant: &str) -> Vec<String> {
-        let found = self.store.list_approvals(grant).await.unwrap();
+        let found = self.store.list_approvals(Some(grant)).await.unwrap();
         found.iter().map(|approval| approval.id.to_string()).collect()
     }
 
@@ -228,7 +229,7 @@ pub async fn a_code_gives_tokens_once<B: Backend>() {
     let turn = Turn { family: [1; 32], refresh: [1; 32], before: None, turned_at: at(20) };
     assert_eq!((open.state, open.until), (ApprovalState::Open(turn), at(20).after(OAUTH_IDLE)));
     let world = world.reopen().await;
-    assert_eq!(world.store.list_approvals("g1").await.unwrap(), std::slice::from_ref(&open));
+    assert_eq!(world.store.list_approvals(Some("g1")).await.unwrap(), std::slice::from_ref(&open));
     assert_eq!(world.store.find_approval(ApprovalKey::Family([1; 32])).await.unwrap(), Some(open));
     let opened = world.store.find_credential(&[11; 32], at(20)).await.unwrap().unwrap();
     assert_eq!((&*opened.grant.id, opened.resource.as_deref()), ("g1", Some("/mcp")));
@@ -391,4 +392,23 @@ pub async fn approvals_end_one_by_one<B: Backend>() {
     assert_eq!(world.state("g4").await, GrantState::Revoked { at: at(later) });
     assert_eq!((world.state("g1").await, world.state("g5").await), (GrantState::Active, GrantState::Active));
     assert_eq!(world.told("a004").await.last(), Some(&said("oauth.lapse", "node", true)));
+}
+
+/// Whoever refreshes all the time pushes nobody else out.
+pub async fn a_client_ends_tokens_of_its_own<B: Backend>() {
+    let world = World::<B>::new().await;
+    world.store.create_approval(made(1, "g1")).await.unwrap();
+    world.store.create_approval(known(2, "g1")).await.unwrap();
+    world.store.create_approval(made(3, "g3")).await.unwrap();
+    world.redeem(code(1, refresh(1, 1), 101, 20)).await.unwrap();
+    world.redeem(code(2, refresh(2, 1), 201, 10)).await.unwrap();
+    for n in 2..=9 {
+        world.turn(1, (n - 1, n), 100 + n, 20 + i64::from(n)).await.unwrap();
+    }
+    let world = world.reopen().await;
+    let all: Vec<u8> = (101..=109).chain([201]).collect();
+    assert_eq!(world.good(&all, 60).await, all[1..], "the first of its own went");
+    let listed = world.store.list_approvals(None).await.unwrap();
+    let ids: Vec<_> = listed.iter().map(|approval| &*approval.id).collect();
+    assert_eq!(ids, ["a003", "a002", "a001"]);
 }

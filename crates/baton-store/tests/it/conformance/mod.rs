@@ -70,7 +70,7 @@ macro_rules! suite {
                 a_grant_has_a_hundred_access_tokens;
             approvals: registrations_are_bounded, unused_registrations_go, a_code_gives_tokens_once,
                 a_code_is_good_for_one_try, refresh_tokens_turn, one_code_in_parallel,
-                approvals_end_with_their_grant, approvals_end_one_by_one;
+                approvals_end_with_their_grant, approvals_end_one_by_one, a_client_ends_tokens_of_its_own;
             friends: asked_and_read_back, bounded_by_address_and_in_all, what_was_found_is_kept,
                 a_friend_pins_its_card, looks_at_once_and_too_late, a_grant_in_use_does_not_lapse, how_many_wait, approved_once, an_approval_races_a_denial, picked_up_until_used,
                 work_is_a_use, what_is_over_gives_nothing, ended_by_time;
