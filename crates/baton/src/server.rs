@@ -114,6 +114,7 @@ impl Node {
             dialer: Dialer::new(dialer::Options::new(Allow::new(settings.net.allow.clone()))),
             seal,
             refusals: Arc::default(),
+            documents: Arc::default(),
             issuers: Issuers::new(settings.auth.issuers.clone(), clock.clone()),
             sign_in: sign_in(&settings, &site, &clock),
             agents: Arc::new(Agents::default()),
@@ -242,6 +243,8 @@ fn ways(settings: &Settings) -> Ways {
     Ways {
         tokens: auth.tokens,
         client_credentials: auth.client_credentials.then_some(auth.access_token_lifetime),
+        authorization_code: auth.authorization_code.then_some(auth.access_token_lifetime),
+        registration: auth.authorization_code && auth.registration,
         issuers: auth.issuers.iter().map(trusted).collect(),
         certificates: tls && !auth.certificates.is_empty(),
     }

@@ -10,7 +10,7 @@ use tracing::warn;
 
 use super::jwt::{Issuers, Refused};
 use super::peer::{Peer, Shown, User};
-use super::{Caller, Certificate, Origin, Proof, Token};
+use super::{Caller, Certificate, Door, Origin, Proof, Resource, Token};
 use crate::clock::Clock;
 use crate::config::settings::Auth;
 use crate::service::Error;
@@ -40,10 +40,11 @@ impl Authenticator {
         Self { store, clock, nobody: "".into(), dev, rules: Arc::new(rules), issuers, told: Arc::default() }
     }
 
-    /// The caller behind a request; whether its grant takes calls is asked elsewhere. A token that is sent counts, on
-    /// whatever connection: a wrong one is refused, not ignored.
+    /// The caller behind a request at a door; whether its grant takes calls is asked elsewhere. A token that is sent counts,
+    /// on whatever connection: a wrong one is refused, not ignored, and so is one that is for another door.
     pub async fn caller(
         &self,
+        door: Door<'_>,
         (peer, origin): (Peer, Origin),
         shown: Option<&Shown>,
         headers: &HeaderMap,
@@ -52,7 +53,8 @@ impl Authenticator {
         if let Some(value) = sent.next() {
             let only = sent.next().is_none();
             let token = bearer(value.as_bytes()).filter(|_| only).ok_or(Error::Unauthenticated)?;
-            return self.token(token, origin).await;
+            let caller = self.token(token, origin).await?;
+            return if caller.is_for(door) { Ok(caller) } else { Err(Error::Unauthenticated) };
         }
         if let Some(shown) = shown
             && let Some(caller) = Box::pin(self.shown(shown, origin)).await?
@@ -65,22 +67,28 @@ impl Authenticator {
 
     /// The holder of a token.
     async fn token(&self, token: &[u8], origin: Origin) -> Result<Caller, Error> {
-        let taken = if Token::is_like(token) {
-            self.rules.tokens
-        } else if Token::is_like_access(token) {
-            self.rules.client_credentials
-        } else {
+        let is_access = Token::is_like_access(token);
+        if !is_access && !Token::is_like(token) {
             return Box::pin(self.jwt(token, origin)).await;
-        };
-        if !taken {
-            return Err(Error::Unauthenticated);
         }
         let digest = Token::digest_of(token);
         let found = Access::find_credential(&*self.store, &digest, self.clock.now()).await?;
         let opened = found.ok_or(Error::Unauthenticated)?;
+        let taken = match (is_access, &opened.resource) {
+            (false, _) => self.rules.tokens,
+            (true, None) => self.rules.client_credentials,
+            (true, Some(_)) => self.rules.authorization_code,
+        };
+        // What it is for must be known here: nothing is for everything by mistake.
+        let resource =
+            opened.resource.as_deref().map(|path| Resource::parse(path).ok_or(Error::Unauthenticated));
+        let resource = resource.transpose()?;
+        if !taken {
+            return Err(Error::Unauthenticated);
+        }
         let nobody = Arc::clone(&self.nobody);
         let holder = Caller::holder(opened.grant, nobody, Proof::Token(digest), origin);
-        Ok(holder.limited_to(opened.verbs))
+        Ok(holder.limited_to(opened.verbs).meant_for(resource))
     }
 
     /// The holder of a token that somebody else made.

@@ -6,7 +6,7 @@ use baton_core::ident::{AgentName, Owner};
 use baton_core::time::Timestamp;
 use baton_store::{Grant, LOCAL, Verb};
 
-use super::Origin;
+use super::{Door, Origin, Resource};
 
 /// Somebody with a right to call, and what it extends to.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Caller {
     rights: Rights,
     /// What of its rights it was let in for; none where it is all.
     verbs: Option<Arc<[Verb]>>,
+    /// What its token is for; none where it is all.
+    resource: Option<Resource>,
 }
 
 /// What a caller is known by.
@@ -42,20 +44,31 @@ impl Caller {
     /// The built-in grant of dev mode.
     pub fn local(origin: Origin) -> Self {
         let owner = Owner::new(LOCAL, "");
-        Self { owner, origin, proof: Proof::Lasting, rights: Rights::Local, verbs: None }
+        Self { owner, origin, proof: Proof::Lasting, rights: Rights::Local, verbs: None, resource: None }
     }
 
     /// A holder of a grant. `subject` tells the users of one grant apart, as those of one issuer or certificate rule; it
     /// is empty where all of them are one, as with a token.
     pub fn holder(grant: Arc<Grant>, subject: Arc<str>, proof: Proof, origin: Origin) -> Self {
         let owner = Owner { grant: Arc::clone(&grant.id), subject };
-        Self { owner, origin, proof, rights: Rights::Grant(grant), verbs: None }
+        Self { owner, origin, proof, rights: Rights::Grant(grant), verbs: None, resource: None }
     }
 
     /// The same with no more than these verbs, where they are given.
     #[must_use]
     pub fn limited_to(self, verbs: Option<Arc<[Verb]>>) -> Self {
         Self { verbs, ..self }
+    }
+
+    /// The same by a token that is for this, where it is for less than all.
+    #[must_use]
+    pub fn meant_for(self, resource: Option<Resource>) -> Self {
+        Self { resource, ..self }
+    }
+
+    /// Whether what it brings is for this door.
+    pub fn is_for(&self, door: Door<'_>) -> bool {
+        self.resource.as_ref().is_none_or(|resource| resource.opens(door))
     }
 
     pub fn allows(&self, verb: Verb) -> bool {

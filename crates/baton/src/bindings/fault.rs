@@ -34,6 +34,9 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
         Error::GrantNotFound => Fault::new(Kind::UnknownPath).with_message("There is no grant of this id"),
         Error::FriendRequestNotFound => Fault::new(Kind::UnknownPath)
             .with_message("There is no friend request of this id, or its secret is another"),
+        Error::ClientNotFound => {
+            Fault::new(Kind::UnknownPath).with_message("No client is signed in by this id")
+        }
         Error::PeerNotFound => Fault::new(Kind::UnknownPath).with_message("There is no peer of this id"),
         Error::PeerFailed(why) => Fault::new(Kind::UnsupportedOperation).with_message(sentence(&why)),
         Error::TooManyFriends(wait) => Fault::new(Kind::RateLimited)

@@ -11,8 +11,8 @@ use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue, Request};
 
 use crate::access::{
-    ANONYMOUS, Addresses, Authenticator, Caller, DevGuard, GrantRates, Origin, Peer, Proxies, Refusal,
-    Refusals, TooOften,
+    ANONYMOUS, Addresses, Authenticator, Caller, DevGuard, Door, GrantRates, MCP, Origin, Peer, Proxies,
+    Refusal, Refusals, TooOften,
 };
 use crate::clock::Clock;
 use crate::net::PeerInfo;
@@ -41,6 +41,8 @@ struct Rates {
     failures: Addresses,
     /// Requests for access tokens: each that is given is a commit.
     exchanges: Addresses,
+    /// Registrations of clients: each is a commit too.
+    registrations: Addresses,
     /// Sign-ins at a provider: each makes the node ask it.
     sign_ins: Addresses,
     grants: GrantRates,
@@ -53,6 +55,7 @@ impl Gate {
             addresses: Addresses::new(limits.rate_per_address, clock.clone()),
             failures: Addresses::new(limits.failures_per_address, clock.clone()),
             exchanges: Addresses::new(limits.failures_per_address, clock.clone()),
+            registrations: Addresses::new(limits.failures_per_address, clock.clone()),
             sign_ins: Addresses::new(limits.failures_per_address, clock.clone()),
             grants: GrantRates::new(clock.clone()),
         };
@@ -74,12 +77,12 @@ impl Gate {
         }
     }
 
-    /// The caller of a request, or why it is not heard.
-    pub async fn caller(&self, request: &Parts) -> Result<Caller, Error> {
+    /// The caller of a request at a door, or why it is not heard.
+    pub async fn caller(&self, door: Door<'_>, request: &Parts) -> Result<Caller, Error> {
         let peer = self.guard(request)?;
         let shown = info(&request.extensions).and_then(|info| info.shown.as_deref());
         let origin = self.origin_of(request);
-        let caller = self.authenticator.caller((peer, origin), shown, &request.headers).await;
+        let caller = self.authenticator.caller(door, (peer, origin), shown, &request.headers).await;
         let caller = caller.map_err(|why| self.failed(request, why))?;
         if let Some(grant) = caller.of_grant() {
             self.rates.grants.count(grant)?;
@@ -99,9 +102,24 @@ impl Gate {
 
     /// The caller at the door of one agent.
     pub async fn scope(&self, service: &Service, agent: &str, request: &Parts) -> Result<Scope, Error> {
-        let caller = self.caller(request).await?;
-        let name = AgentName::parse(agent).map_err(|_| Error::AgentNotFound)?;
-        service.scope(&name, caller)
+        let name = AgentName::parse(agent);
+        let door = name.as_ref().map_or(Door::SomeAgent, Door::Agent);
+        let caller = self.caller(door, request).await?;
+        service.scope(&name.map_err(|_| Error::AgentNotFound)?, caller)
+    }
+
+    /// The same where the agent is known only once the request is read: what the caller brings must be for that one.
+    pub fn scope_of(
+        &self,
+        service: &Service,
+        agent: &AgentName,
+        caller: Caller,
+        request: &Parts,
+    ) -> Result<Scope, Error> {
+        if !caller.is_for(Door::Agent(agent)) {
+            return Err(self.failed(request, Error::Unauthenticated));
+        }
+        service.scope(agent, caller)
     }
 
     /// Refuses everyone but the operator; answers who that is, for the audit log.
@@ -128,6 +146,11 @@ impl Gate {
             return why;
         }
         self.refused(request, ("friend.open", "the secret opens no friend request"), why)
+    }
+
+    /// Counts one registration of a client, whoever that is: each that is kept is a commit.
+    pub fn admit_registration(&self, request: &Parts) -> Result<(), Error> {
+        self.count_by(&self.rates.registrations, request)
     }
 
     /// Counts one request for an access token of a client that proved to be one.
@@ -190,7 +213,14 @@ impl Gate {
         let bearer =
             sent.and_then(|sent| sent.get(..7)).is_some_and(|start| start.eq_ignore_ascii_case(b"bearer "));
         let error = if bearer { "error=\"invalid_token\", " } else { "" };
-        let agent = request.uri.path().strip_prefix("/a2a/").and_then(|rest| rest.split('/').next());
+        let path = request.uri.path();
+        if path.strip_suffix('/').unwrap_or(path) == MCP {
+            let (metadata, scope) = (self.site.resource_metadata(MCP), crate::service::oauth::mcp_scope());
+            return format!(
+                "Bearer realm=\"baton\", {error}resource_metadata=\"{metadata}\", scope=\"{scope}\""
+            );
+        }
+        let agent = path.strip_prefix("/a2a/").and_then(|rest| rest.split('/').next());
         let agent = agent.and_then(|name| AgentName::parse(name).ok());
         let below = agent.map(|agent| format!("/a2a/{agent}")).unwrap_or_default();
         let metadata = self.site.resource_metadata(&below);

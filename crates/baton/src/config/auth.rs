@@ -25,6 +25,8 @@ const LIFETIME_MAX: Duration = Duration::from_hours(24);
 pub struct Auth {
     tokens: Option<bool>,
     client_credentials: Option<bool>,
+    authorization_code: Option<bool>,
+    registration: Option<bool>,
     access_token_lifetime: Option<Spanned<Span>>,
     client_ca: Option<Spanned<Vec<PathBuf>>>,
     certificates: Vec<Spanned<Certificate>>,
@@ -71,6 +73,8 @@ impl Auth {
         Ok(settings::Auth {
             tokens: self.tokens.unwrap_or(default.tokens),
             client_credentials: self.client_credentials.unwrap_or(default.client_credentials),
+            authorization_code: self.authorization_code.unwrap_or(default.authorization_code),
+            registration: self.registration.unwrap_or(default.registration),
             access_token_lifetime: self
                 .access_token_lifetime
                 .map_or(Ok(default.access_token_lifetime), lifetime)?,

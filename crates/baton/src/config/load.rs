@@ -246,12 +246,13 @@ fn check_ways_in(listen: &[Listen], dev: bool, auth: &Auth) -> Result<(), Error>
         Listen::Https { .. } => auth.certificates.is_empty(),
         Listen::Unix(_) => auth.users.is_empty(),
     };
-    if dev || auth.tokens || auth.client_credentials || !auth.issuers.is_empty() {
+    let by_bearer = auth.tokens || auth.client_credentials || auth.authorization_code;
+    if dev || by_bearer || !auth.issuers.is_empty() {
         return Ok(());
     }
     match listen.iter().find(shut) {
         Some(listener) => Err(Error::Flag(format!(
-            "nobody could prove who it is at {listener}; leave out tokens = false or client_credentials = false in [auth], or add another way \
+            "nobody could prove who it is at {listener}; leave out tokens = false, client_credentials = false or authorization_code = false in [auth], or add another way \
              (see docs/authentication.md)"
         ))),
         None => Ok(()),

@@ -145,6 +145,10 @@ pub struct Auth {
     pub tokens: bool,
     /// They can be turned into access tokens, and these are taken.
     pub client_credentials: bool,
+    /// Clients may ask operators for access in a browser, and the tokens that come of it are taken.
+    pub authorization_code: bool,
+    /// Clients may register themselves for that.
+    pub registration: bool,
     /// How long an access token is good.
     pub access_token_lifetime: Duration,
     /// Whose certificates the TLS listeners take of clients, PEM files; they ask for none where there are none.
@@ -162,6 +166,8 @@ impl Default for Auth {
         Self {
             tokens: true,
             client_credentials: true,
+            authorization_code: true,
+            registration: true,
             access_token_lifetime: Duration::from_hours(1),
             client_ca: Vec::new(),
             certificates: Vec::new(),

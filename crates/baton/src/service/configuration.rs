@@ -134,8 +134,17 @@ fn of_net(net: &Net) -> Vec<Entry> {
 }
 
 fn of_auth(auth: &Auth) -> Vec<Entry> {
-    let Auth { tokens, client_credentials, access_token_lifetime, client_ca, certificates, users, issuers } =
-        auth;
+    let Auth {
+        tokens,
+        client_credentials,
+        authorization_code,
+        registration,
+        access_token_lifetime,
+        client_ca,
+        certificates,
+        users,
+        issuers,
+    } = auth;
     let users = users.iter().map(|UserRule { uid, gid, grant }| {
         let number = |what: &str, id: &Option<u32>| id.map(|id| format!("{what} {id} ")).unwrap_or_default();
         format!("{}{}→ {grant}", number("uid", uid), number("gid", gid))
@@ -143,6 +152,8 @@ fn of_auth(auth: &Auth) -> Vec<Entry> {
     vec![
         entry("tokens", yes(*tokens)),
         entry("client_credentials", yes(*client_credentials)),
+        entry("authorization_code", yes(*authorization_code)),
+        entry("registration", yes(*registration)),
         entry("access_token_lifetime", span(*access_token_lifetime)),
         entry("client_ca", listed(client_ca.iter().map(|file| file.display().to_string()))),
         entry("certificates", listed(certificates.iter().map(of_certificate))),

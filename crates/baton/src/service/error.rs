@@ -32,6 +32,9 @@ pub enum Error {
     /// Unknown, or opened by another secret: the same.
     #[error("the friend request is not known")]
     FriendRequestNotFound,
+    /// For the operator only: no client is signed in by this id.
+    #[error("the client is not known")]
+    ClientNotFound,
     /// For the operator only.
     #[error("the peer is not known")]
     PeerNotFound,

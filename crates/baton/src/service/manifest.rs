@@ -14,9 +14,10 @@ use baton_core::model::{
 };
 use baton_store::Verb;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use super::{Error, Scope, Service};
-use crate::access::Caller;
+use crate::access::{Caller, Resource};
 use crate::config::settings::{Agent, Audience, Compat, Skill};
 
 /// The extension that makes a repeated send safe: the messageId is the idempotency key.
@@ -49,6 +50,10 @@ pub struct Ways {
     pub tokens: bool,
     /// Access tokens in return for these, and how long they are good.
     pub client_credentials: Option<Duration>,
+    /// Access tokens for clients that an operator allowed something, and how long they are good.
+    pub authorization_code: Option<Duration>,
+    /// Clients may register themselves for that.
+    pub registration: bool,
     pub issuers: Vec<Trusted>,
     /// Client certificates.
     pub certificates: bool,
@@ -182,6 +187,17 @@ impl Site {
     pub fn resource_metadata(&self, below: &str) -> String {
         let origin = self.base.strip_suffix(self.path()).unwrap_or(&self.base);
         format!("{origin}/.well-known/oauth-protected-resource{}{below}", self.path())
+    }
+
+    /// What of the node a URL names as a resource (RFC 8707 §2); none where that is not here.
+    pub fn resource(&self, url: &str) -> Option<Resource> {
+        let plain = |url: &str| {
+            let url = Url::parse(url).ok()?;
+            let bare = url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
+            bare.then(|| url.as_str().trim_end_matches('/').to_owned())
+        };
+        let (url, base) = (plain(url)?, plain(&self.base)?);
+        Resource::parse(url.strip_prefix(&base)?)
     }
 
     pub fn token_endpoint(&self) -> String {

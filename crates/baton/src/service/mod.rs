@@ -48,6 +48,7 @@ use control::Controls;
 pub use error::Error;
 use hub::Hub;
 use manifest::Site;
+use oauth::Documents;
 use sign_in::SignIn;
 
 /// What every use case works with. One per node, cheap to clone.
@@ -68,6 +69,8 @@ pub struct Service {
     pub issuers: Issuers,
     /// Where operators sign in, besides with a link.
     pub sign_in: Option<Arc<SignIn>>,
+    /// What clients of OAuth say of themselves at their URLs.
+    pub documents: Arc<Documents>,
     /// Who was refused lately.
     pub refusals: Arc<Refusals>,
     pub limits: Arc<RwLock<Arc<Limits>>>,

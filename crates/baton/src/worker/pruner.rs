@@ -1,5 +1,6 @@
 //! Deletes the events of tasks that ended long ago, of which their snapshot is left, tasks that need not be kept, friend
-//! requests that came to nothing, and access tokens that are over; and ends friend requests whose time is over.
+//! requests that came to nothing, and access tokens and registrations of clients that nobody uses; and ends friend requests and
+//! what clients were allowed whose time is over.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -31,6 +32,9 @@ pub async fn run(service: Service, stop: CancellationToken) {
         }
         if let Err(why) = service.sweep_friends().await {
             warn!(error = %why, "could not end friend requests whose time is over");
+        }
+        if let Err(why) = service.sweep_oauth().await {
+            warn!(error = %why, "could not end what clients did not use in time");
         }
         if let Err(why) = service.store.tidy_access_tokens(service.now()).await {
             warn!(error = %why, "could not delete access tokens that are over");

@@ -1,6 +1,7 @@
 //! The admin API, `/api/v1`: what the operator and the command line see of a node.
 
 pub(super) mod audit;
+pub(super) mod clients;
 pub(super) mod control;
 pub(super) mod deliveries;
 pub(super) mod friends;
@@ -124,6 +125,8 @@ operations! {
     post "work/fail" => work::fail,
     post "work/release" => work::release,
     post "work/reject" => work::reject,
+    get "clients" => clients::list,
+    delete "clients/{id}" => clients::sign_out,
 }
 
 /// The operator. It stands before everything else that a handler takes: nothing more of a request of somebody else is read.

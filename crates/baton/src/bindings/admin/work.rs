@@ -16,13 +16,13 @@ use super::super::work::{
 };
 use super::super::{Doors, body};
 use super::{answer, not_json};
-use crate::access::Caller;
+use crate::access::{Caller, Door};
 use crate::service::{Error, Service};
 
 /// Who calls, and what it says. Nothing is read of somebody's request who may not call.
 async fn heard<T: DeserializeOwned>(doors: &Doors, request: Request<Body>) -> Result<(Caller, T), Error> {
     let (head, body) = request.into_parts();
-    let caller = doors.gate.caller(&head).await?;
+    let caller = doors.gate.caller(Door::Work, &head).await?;
     let most = caller.body_limit(doors.service.limits().body);
     let bytes = body::read(body, most).await.map_err(|fault| Error::invalid("body", fault.message()))?;
     if !is_json(&head.headers) {

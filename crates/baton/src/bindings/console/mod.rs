@@ -7,6 +7,8 @@ mod act;
 mod agents;
 mod assets;
 mod audit;
+mod clients;
+mod consent;
 mod control;
 mod deliveries;
 mod form;
@@ -33,6 +35,8 @@ use axum::routing::{get, post};
 
 use super::Doors;
 use crate::service::sign_in;
+pub use consent::begin;
+pub use guard::harden;
 pub use session::Sessions;
 
 /// Where all of it is.
@@ -60,6 +64,8 @@ pub fn router() -> Router<Arc<Doors>> {
         .route("/console/grants/{id}/resume", post(grants::resume))
         .route("/console/grants/{id}/rotate", post(grants::rotate))
         .route("/console/grants/{id}/revoke", post(grants::revoke))
+        .route("/console/clients/{id}/sign-out", post(clients::sign_out))
+        .route("/console/authorize", get(consent::show).post(consent::decide))
         .route("/console/requests", get(requests::show_all))
         .route("/console/requests/{id}", get(requests::show))
         .route("/console/requests/{id}/look", post(requests::look))

@@ -1,31 +1,26 @@
-//! The token endpoint (RFC 6749 §3.2): client credentials in, a short-lived access token out.
+//! The token endpoint (RFC 6749 §3.2): what a client brings in, a short-lived access token out. And the one where tokens are
+//! given back (RFC 7009).
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-use baton_store::Verb;
+use baton_store::{Approval, Grant};
 use baton_wire::fault::{Fault, Kind};
-use baton_wire::response::encode;
-use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http::{HeaderValue, Request, StatusCode};
 use serde::Serialize;
-use url::form_urlencoded;
 
 use super::super::media::Media;
-use super::super::{Doors, body, fault};
+use super::super::{Doors, fault};
+use super::form::Form;
+use super::reply::{Stop, bad, client, grant, respond, stopped};
+use crate::access::RefreshToken;
 use crate::service::Error;
-use crate::service::oauth::{Asked, Issued, Refused};
-
-/// Bytes of a request: a few short parameters.
-const BODY: usize = 8 * 1024;
-
-const FORM: &str = "application/x-www-form-urlencoded";
+use crate::service::oauth::clients::is_document;
+use crate::service::oauth::{Asked, BroughtCode, BroughtRefresh, Issued, Refused, spell};
 
 /// RFC 6749 §5.1.
 #[derive(Serialize)]
@@ -34,239 +29,166 @@ struct Granted<'a> {
     token_type: &'static str,
     expires_in: u64,
     scope: String,
-}
-
-/// RFC 6749 §5.2.
-#[derive(Clone, Copy, Serialize)]
-struct Refusal {
-    error: &'static str,
-    error_description: &'static str,
-    #[serde(skip)]
-    status: StatusCode,
-}
-
-const fn bad(error: &'static str, error_description: &'static str) -> Refusal {
-    Refusal { error, error_description, status: StatusCode::BAD_REQUEST }
-}
-
-const CLIENT: Refusal = Refusal {
-    error: "invalid_client",
-    error_description: "The client_id is the id of a grant, and the client_secret its token",
-    status: StatusCode::UNAUTHORIZED,
-};
-const TOO_OFTEN: Refusal = Refusal {
-    error: "temporarily_unavailable",
-    error_description: "Too many requests; an access token is good for many calls",
-    status: StatusCode::TOO_MANY_REQUESTS,
-};
-const UNAVAILABLE: Refusal = Refusal {
-    error: "temporarily_unavailable",
-    error_description: "The node cannot do this now; try again soon",
-    status: StatusCode::SERVICE_UNAVAILABLE,
-};
-const SERVER: Refusal = Refusal {
-    error: "server_error",
-    error_description: "The node failed; its log says why",
-    status: StatusCode::INTERNAL_SERVER_ERROR,
-};
-
-/// The parameters that mean something here, each of them once at most.
-#[derive(Default)]
-struct Form<'a> {
-    grant_type: Option<Cow<'a, str>>,
-    client_id: Option<Cow<'a, str>>,
-    client_secret: Option<Cow<'a, str>>,
-    scope: Option<Cow<'a, str>>,
-}
-
-/// Who a client says it is.
-struct Client {
-    id: String,
-    secret: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<&'a str>,
 }
 
 pub async fn exchange(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
-    if doors.service.site.ways.client_credentials.is_none() {
-        return fault::rest(&Fault::new(Kind::UnknownPath), Media::Json);
+    let ways = &doors.service.site.ways;
+    if ways.client_credentials.is_none() && ways.authorization_code.is_none() {
+        return nowhere();
     }
     match run(&doors, &parts, body).await {
         Ok(issued) => granted(&issued),
-        Err(Stop::Refused(refusal)) => refused(refusal),
-        Err(Stop::Failed(why)) => failed(why),
-    }
-}
-
-/// Why there is no token.
-enum Stop {
-    Refused(Refusal),
-    Failed(Error),
-}
-
-impl From<Refusal> for Stop {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
+        Err(why) => stopped(why),
     }
 }
 
 async fn run(doors: &Doors, parts: &Parts, body: Body) -> Result<Issued, Stop> {
-    let is_form = |value: &HeaderValue| {
-        let kind = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
-        kind.trim().eq_ignore_ascii_case(FORM)
-    };
-    if !parts.headers.get(CONTENT_TYPE).is_some_and(is_form) {
-        return Err(bad(
-            "invalid_request",
-            "The parameters are the body, as application/x-www-form-urlencoded",
-        )
-        .into());
-    }
-    let unreadable = bad("invalid_request", "The body broke off, or is larger than any request is");
-    let body = body::read(body, BODY).await.map_err(|_| unreadable)?;
-    let form = Form::read(&body)?;
-    match form.grant_type.as_deref() {
-        Some("client_credentials") => {}
-        Some(_) => {
-            return Err(
-                bad("unsupported_grant_type", "The grant_type taken here is client_credentials").into()
-            );
+    let form = Form::read(&parts.headers, body).await?;
+    let ways = &doors.service.site.ways;
+    match form.get("grant_type") {
+        Some("client_credentials") if ways.client_credentials.is_some() => {
+            credentials(doors, parts, &form).await
         }
-        None => return Err(bad("invalid_request", "The grant_type is missing").into()),
+        Some("authorization_code") if ways.authorization_code.is_some() => code(doors, parts, &form).await,
+        Some("refresh_token") if ways.authorization_code.is_some() => refresh(doors, parts, &form).await,
+        Some(_) => {
+            Err(bad("unsupported_grant_type", "The node's metadata says which grant_type is taken here")
+                .into())
+        }
+        None => Err(bad("invalid_request", "The grant_type is missing").into()),
     }
-    let Some(client) = client(&parts.headers, &form)? else { return Err(unknown(doors, parts)) };
+}
+
+/// Whoever holds a grant is a client.
+async fn credentials(doors: &Doors, parts: &Parts, form: &Form) -> Result<Issued, Stop> {
+    let Some(said) = form.client(&parts.headers)? else { return Err(failed(doors, parts, client().into())) };
     let service = &doors.service;
-    let asked = Asked { client: &client.id, secret: &client.secret };
+    let asked = Asked { client: &said.id, secret: &said.secret };
     let known = match service.load_client(asked).await {
         Ok(known) => known,
-        Err(Refused::Client) => return Err(unknown(doors, parts)),
-        Err(why) => return Err(said(why)),
+        Err(Refused::Client) => return Err(failed(doors, parts, client().into())),
+        Err(why) => return Err(why.into()),
     };
-    // Whoever is no client uses up nothing here of the clients that share its address.
-    doors.gate.admit_client(parts).map_err(Stop::Failed)?;
-    doors.gate.count(&known.grant).map_err(Stop::Failed)?;
+    admit(doors, parts, &known.grant)?;
     let lifetime = service.site.ways.client_credentials.unwrap_or_default();
-    match service.issue(&known, form.scope.as_deref(), lifetime).await {
+    match service.issue(&known, form.get("scope"), lifetime).await {
         Ok(issued) => Ok(issued),
-        Err(Refused::Client) => Err(unknown(doors, parts)),
-        Err(why) => Err(said(why)),
+        Err(Refused::Client) => Err(failed(doors, parts, client().into())),
+        Err(why) => Err(why.into()),
     }
+}
+
+/// By the code that an operator's approval gave.
+async fn code(doors: &Doors, parts: &Parts, form: &Form) -> Result<Issued, Stop> {
+    let id = form.public_client(&parts.headers)?;
+    let brought = BroughtCode {
+        code: form.need("code")?,
+        client: &id,
+        redirect: form.get("redirect_uri"),
+        verifier: form.need("code_verifier")?,
+        resource: form.get("resource"),
+    };
+    let found = doors.service.find_coded(brought.code).await?;
+    let (approval, known) = approved(doors, parts, (&id, found)).await?;
+    let redeemed = doors.service.redeem_code((&approval, &known), brought, doors.gate.origin_of(parts)).await;
+    given(doors, parts, redeemed)
+}
+
+/// By the refresh token that came with the last.
+async fn refresh(doors: &Doors, parts: &Parts, form: &Form) -> Result<Issued, Stop> {
+    let id = form.public_client(&parts.headers)?;
+    let token = RefreshToken::parse(form.need("refresh_token")?);
+    let found = match &token {
+        Some(token) => doors.service.find_refreshed(token).await?,
+        None => None,
+    };
+    let (approval, known) = approved(doors, parts, (&id, found)).await?;
+    let token = token.as_ref().ok_or_else(grant)?;
+    let (scope, resource) = (form.get("scope"), form.get("resource"));
+    let brought = BroughtRefresh { token, client: &id, scope, resource };
+    let refreshed = doors.service.refresh((&approval, &known), brought, doors.gate.origin_of(parts)).await;
+    given(doors, parts, refreshed)
+}
+
+/// What was found by what a client brings. Where that is nothing, a client that is not known hears so, and registers again.
+async fn approved(
+    doors: &Doors,
+    parts: &Parts,
+    (id, found): (&str, Option<(Approval, Arc<Grant>)>),
+) -> Result<(Approval, Arc<Grant>), Stop> {
+    let Some((approval, known)) = found else {
+        let is_known =
+            is_document(id) || doors.service.find_registration(id).await.map_err(Stop::Failed)?.is_some();
+        let why = if is_known { grant() } else { client() };
+        return Err(failed(doors, parts, why.into()));
+    };
+    admit(doors, parts, &known)?;
+    Ok((approval, known))
+}
+
+/// Whoever is no client uses up nothing here of the clients that share its address.
+fn admit(doors: &Doors, parts: &Parts, grant: &Grant) -> Result<(), Stop> {
+    doors.gate.admit_client(parts).map_err(Stop::Failed)?;
+    doors.gate.count(grant).map_err(Stop::Failed)
+}
+
+fn given(doors: &Doors, parts: &Parts, result: Result<Issued, Refused>) -> Result<Issued, Stop> {
+    result.map_err(|why| match why {
+        why @ Refused::Grant => failed(doors, parts, why.into()),
+        why => why.into(),
+    })
 }
 
 /// Who fails is counted as all are whose credentials are refused.
-fn unknown(doors: &Doors, parts: &Parts) -> Stop {
+fn failed(doors: &Doors, parts: &Parts, why: Stop) -> Stop {
     match doors.gate.refuse_client(parts) {
-        Error::Unauthenticated => CLIENT.into(),
-        why => Stop::Failed(why),
-    }
-}
-
-fn said(why: Refused) -> Stop {
-    match why {
-        Refused::Client => CLIENT.into(),
-        Refused::Scope => bad("invalid_scope", "The scope has verbs in it that the grant has not").into(),
-        Refused::Paused => bad("unauthorized_client", "The grant is paused").into(),
-        Refused::Failed(why) => Stop::Failed(why),
-    }
-}
-
-impl<'a> Form<'a> {
-    /// Parameters without a value count as left out, unknown ones are not looked at (§3.2).
-    fn read(body: &'a [u8]) -> Result<Self, Refusal> {
-        let mut form = Self::default();
-        let mut seen = [false; 4];
-        for (name, value) in form_urlencoded::parse(body) {
-            let (at, place) = match &*name {
-                "grant_type" => (0, &mut form.grant_type),
-                "client_id" => (1, &mut form.client_id),
-                "client_secret" => (2, &mut form.client_secret),
-                "scope" => (3, &mut form.scope),
-                _ => continue,
-            };
-            if std::mem::replace(&mut seen[at], true) {
-                return Err(bad("invalid_request", "A parameter is given twice"));
-            }
-            *place = (!value.is_empty()).then_some(value);
-        }
-        Ok(form)
-    }
-}
-
-/// What a client says of itself, in the one way that it chose (§2.3.1); none where that is nothing that can be read.
-fn client(headers: &HeaderMap, form: &Form<'_>) -> Result<Option<Client>, Refusal> {
-    let mut sent = headers.get_all(AUTHORIZATION).iter();
-    let Some(header) = sent.next() else {
-        let (Some(id), Some(secret)) = (&form.client_id, &form.client_secret) else { return Ok(None) };
-        return Ok(Some(Client { id: id.to_string(), secret: secret.to_string() }));
-    };
-    if sent.next().is_some() || form.client_secret.is_some() {
-        return Err(bad("invalid_request", "The client's credentials are given in two ways"));
-    }
-    let client = header.to_str().ok().and_then(basic);
-    match (&client, &form.client_id) {
-        (Some(client), Some(id)) if client.id != **id => {
-            Err(bad("invalid_request", "The client_id is not that of the Authorization header"))
-        }
-        (_, _) => Ok(client),
-    }
-}
-
-/// `Basic`, with both parts in the encoding of forms.
-fn basic(header: &str) -> Option<Client> {
-    let (scheme, text) = header.split_once(' ')?;
-    let text = scheme.eq_ignore_ascii_case("basic").then(|| BASE64_STANDARD.decode(text.trim()).ok())??;
-    let text = String::from_utf8(text).ok()?;
-    let (id, secret) = text.split_once(':')?;
-    Some(Client { id: decoded(id)?, secret: decoded(secret)? })
-}
-
-fn decoded(text: &str) -> Option<String> {
-    let mut pairs = form_urlencoded::parse(text.as_bytes());
-    match (pairs.next(), pairs.next()) {
-        (Some((name, value)), None) if value.is_empty() => Some(name.into_owned()),
-        (_, _) => None,
+        Error::Unauthenticated => why,
+        too_often => Stop::Failed(too_often),
     }
 }
 
 fn granted(issued: &Issued) -> Response {
-    let verbs: Vec<&str> = issued.verbs.iter().map(|verb: &Verb| verb.as_str()).collect();
     respond(
         StatusCode::OK,
         &Granted {
             access_token: issued.token.reveal(),
             token_type: "Bearer",
             expires_in: issued.lifetime.as_secs(),
-            scope: verbs.join(" "),
+            scope: spell(&issued.verbs),
+            refresh_token: issued.refresh.as_ref().map(RefreshToken::reveal),
         },
     )
 }
 
-fn refused(refusal: Refusal) -> Response {
-    let mut response = respond(refusal.status, &refusal);
-    // HTTP wants one, whichever way the client tried.
-    if refusal.status == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"baton\""));
+/// Ends the token that is given back. One that is not known is over already, and the answer is the same.
+pub async fn revoke(State(doors): State<Arc<Doors>>, request: Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    if doors.service.site.ways.authorization_code.is_none() {
+        return nowhere();
     }
-    response
-}
-
-fn failed(why: Error) -> Response {
-    let fault = fault::of(why, None);
-    let refusal = match fault.http_status() {
-        StatusCode::TOO_MANY_REQUESTS => TOO_OFTEN,
-        StatusCode::SERVICE_UNAVAILABLE => UNAVAILABLE,
-        _ => SERVER,
+    let revoked = async {
+        let form = Form::read(&parts.headers, body).await?;
+        let token = form.need("token")?;
+        let ended = doors.service.revoke_token(token, doors.gate.origin_of(&parts)).await?;
+        if ended {
+            return Ok(());
+        }
+        Err(Stop::from(bad("unsupported_token_type", "The token of a grant is ended by the operator")))
     };
-    let mut response = respond(refusal.status, &refusal);
-    response.headers_mut().extend(fault.headers().filter(|(name, _)| *name == RETRY_AFTER));
-    response
+    match revoked.await {
+        Ok(()) => {
+            let mut response = Response::new(Body::empty());
+            response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+            response
+        }
+        Err(why) => stopped(why),
+    }
 }
 
-fn respond(status: StatusCode, said: &impl Serialize) -> Response {
-    let mut response = Response::new(Body::from(encode(said)));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, Media::Json.header());
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(PRAGMA, HeaderValue::from_static("no-cache"));
-    response
+pub(super) fn nowhere() -> Response {
+    fault::rest(&Fault::new(Kind::UnknownPath), Media::Json)
 }

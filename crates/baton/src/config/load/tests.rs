@@ -78,7 +78,7 @@ const MISTAKES: &[&str] = &[
     "[auth]\nclient_ca = [\"ca.pem\"]\n[[auth.certificates]]\ndns = \"a.b\"",
     "[[auth.unix]]\ngrant = \"ci\"",
     "[[auth.unix]]\nuid = 65534\ngrant = \"ci\"",
-    "[auth]\ntokens = false\nclient_credentials = false",
+    "[auth]\ntokens = false\nclient_credentials = false\nauthorization_code = false",
     "[auth]\naccess_token_lifetime = \"59s\"",
     "[auth]\naccess_token_lifetime = \"25h\"",
     "[[auth.issuers]]\nurl = \"http://id.example.com\"\naudience = \"baton\"\nrules = []",

@@ -21,7 +21,9 @@ pub fn of(site: &Site) -> (Schemes, Vec<SecurityRequirement>) {
 
 /// In the order in which a client should think of them.
 fn all(site: &Site) -> Vec<(String, SecurityScheme)> {
-    let Ways { tokens, client_credentials, issuers, certificates } = &site.ways;
+    // Clients that ask an operator in a browser know of that by the node's metadata.
+    let Ways { tokens, client_credentials, issuers, certificates, authorization_code: _, registration: _ } =
+        &site.ways;
     let mut all = Vec::new();
     if *tokens {
         let scheme = HttpAuthSecurityScheme { scheme: "bearer".to_owned(), ..Default::default() };

@@ -14,6 +14,8 @@ fn site(base: &str, dev: bool) -> Site {
         ways: Ways {
             tokens: true,
             client_credentials: Some(Duration::from_hours(1)),
+            authorization_code: Some(Duration::from_hours(1)),
+            registration: true,
             issuers: Vec::new(),
             certificates: false,
         },

@@ -1,6 +1,8 @@
 //! Who calls, by everything that a caller can be known by.
 
+pub mod asking;
 mod certificates;
+mod codes;
 mod ending;
 mod issuer;
 mod jwt;
@@ -8,6 +10,7 @@ mod oauth;
 mod oidc;
 mod pki;
 mod provider;
+mod registrations;
 mod users;
 
 pub use issuer::{Issuer, token};

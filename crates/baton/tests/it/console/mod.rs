@@ -1,6 +1,7 @@
 //! The console: who gets in, what a page says, and every job of a person in a real browser.
 
 mod browser;
+mod consent;
 mod every_job;
 mod living;
 mod looks;
@@ -36,12 +37,21 @@ pub async fn code(node: &TestNode) -> String {
 impl Person {
     /// Nobody yet.
     pub fn stranger(node: &TestNode) -> Self {
-        Self { user: node.anyone("echo"), base: node.url().to_owned(), cookie: String::new() }
+        Self::at(node.url())
+    }
+
+    fn at(base: &str) -> Self {
+        Self { user: User::new(base, "echo", None), base: base.to_owned(), cookie: String::new() }
     }
 
     pub async fn signed_in(node: &TestNode) -> Self {
-        let mut person = Self::stranger(node);
-        let answer = person.post("/console/login", &[("code", &code(node).await)]).await;
+        Self::by_code(node.url(), &code(node).await).await
+    }
+
+    /// Whoever has a code of `baton login`, at whatever node is there.
+    pub async fn by_code(base: &str, code: &str) -> Self {
+        let mut person = Self::at(base);
+        let answer = person.post("/console/login", &[("code", code)]).await;
         assert_eq!((answer.status, answer.header("location")), (303, Some("/console")), "{answer:?}");
         person.keep(&answer);
         person

@@ -29,7 +29,7 @@ use super::super::stream::Open;
 use super::super::{Doors, body, fault};
 use super::call::{Answer, Parameters, call};
 use super::splice::{self, Form};
-use crate::access::Caller;
+use crate::access::{Caller, Door};
 use crate::service::{Error, Scope};
 pub use health::{REFLECTION, reflection};
 pub use reply::refuse;
@@ -125,7 +125,7 @@ where
 
 /// Who calls, and that the request is in a version and an encoding that this service speaks. Nothing is read before.
 async fn admit(doors: &Doors, parts: &Parts, version: Version) -> Result<Caller, Fault> {
-    let caller = doors.gate.caller(parts).await.map_err(|why| fault::of(why, None))?;
+    let caller = doors.gate.caller(Door::SomeAgent, parts).await.map_err(|why| fault::of(why, None))?;
     let asked = Version::asked(parts.headers.get_all(A2A_VERSION).iter().map(HeaderValue::as_bytes), None)?;
     if asked.is_some_and(|asked| asked != version) {
         return Err(Fault::new(Kind::VersionNotSupported).with_message(format!(
@@ -146,14 +146,15 @@ async fn message(doors: &Doors, caller: &Caller, body: Body) -> Result<Bytes, Fa
 }
 
 /// The caller at the agent that it names, or at the one that answers where none is named.
-fn scope(doors: &Doors, agent: Option<&str>, caller: Caller) -> Result<Scope, Fault> {
+fn scope(doors: &Doors, agent: Option<&str>, caller: Caller, request: &Parts) -> Result<Scope, Fault> {
     let name = match agent {
         Some(name) => AgentName::parse(name).map_err(|_| Error::AgentNotFound),
         None => doors.service.agents.find_default().map(|agent| agent.name().clone()).ok_or_else(|| {
             Error::Invalid(Violation::new("tenant", "is required here: the name of the agent that is meant"))
         }),
     };
-    name.and_then(|name| doors.service.scope(&name, caller)).map_err(|why| fault::of(why, None))
+    name.and_then(|name| doors.gate.scope_of(&doors.service, &name, caller, request))
+        .map_err(|why| fault::of(why, None))
 }
 
 /// How long a blocking call may wait, so that its answer is there before the client's deadline.

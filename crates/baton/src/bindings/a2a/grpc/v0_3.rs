@@ -38,7 +38,7 @@ async fn run(doors: &Doors, method: &str, parts: Parts, body: Body) -> Result<Re
     let caller = admit(doors, &parts, Version::V0_3).await?;
     let operation = v0_3::operation(method).ok_or(Kind::MethodNotFound)?;
     let request = v0_3::read(operation, message(doors, &caller, body).await?)?;
-    let scope = scope(doors, agent(&parts.headers)?, caller)?;
+    let scope = scope(doors, agent(&parts.headers)?, caller, &parts)?;
     let agent = &scope.agent.settings;
     // GetAgentCard of 0.3 is for either card: where there is no extended one, it is the public one.
     if operation == Operation::GetExtendedAgentCard

@@ -35,7 +35,7 @@ async fn run(doors: &Doors, method: &str, parts: Parts, body: Body) -> Result<Re
     let caller = admit(doors, &parts, Version::V1_0).await?;
     let operation = v1::operation(method).ok_or(Kind::MethodNotFound)?;
     let request = v1::read(operation, message(doors, &caller, body).await?)?;
-    let scope = scope(doors, request.tenant(), caller)?;
+    let scope = scope(doors, request.tenant(), caller, &parts)?;
     let codec = Codec { version: Version::V1_0, item, encode };
     serve(doors, &scope, &parts.headers, request, codec).await
 }

@@ -114,7 +114,7 @@ fn page(service: &Service, visitor: &Visitor, fields: &Fields, said: &Markup) ->
     Page::new(Here::Grants, "New grant", body)
 }
 
-fn agents(service: &Service, fields: &Fields) -> Markup {
+pub fn agents(service: &Service, fields: &Fields) -> Markup {
     let all = service.agents.list();
     html! {
         fieldset {

@@ -12,21 +12,22 @@ use maud::{Markup, html};
 
 use super::super::Doors;
 use super::super::admin::control::Controls;
-use super::super::admin::grants;
+use super::super::admin::{clients as known, grants};
 use super::form::Form;
 use super::guard::Visitor;
 use super::layout::{Here, Page, button, confirmed, hidden};
-use super::{layout, text, words};
+use super::{clients, layout, text, words};
 use crate::service::{Error, Service};
-pub use make::{ask, limits, make, means, verbs, wanted};
+pub use make::{agents, ask, limits, make, means, verbs, wanted};
 
 pub async fn show_all(State(doors): State<Arc<Doors>>, visitor: Visitor) -> Response {
-    let page = list(&doors.service).await;
+    let page = list(&doors.service, &visitor).await;
     layout::show(&doors, &visitor, page).await
 }
 
-async fn list(service: &Service) -> Result<Page, Error> {
+async fn list(service: &Service, visitor: &Visitor) -> Result<Page, Error> {
     let (all, now) = (grants::all(service).await?, service.now());
+    let signed_in = known::all(service, None).await?;
     let (over, open): (Vec<_>, Vec<_>) =
         all.iter().partition(|grant| matches!(grant.state, "revoked" | "expired"));
     let body = html! {
@@ -47,6 +48,11 @@ async fn list(service: &Service) -> Result<Page, Error> {
             @if !open.is_empty() { (table(&open, now)) }
             @if !over.is_empty() {
                 details { summary.faint { (words::count(over.len() as u64, "is over", "are over")) } (table(&over, now)) }
+            }
+            @if !signed_in.is_empty() {
+                h2 { "Signed in by the browser" }
+                p.faint { "Clients that asked for access and got it. Each acts by a grant, with tokens of its own." }
+                (clients::table(visitor, &signed_in, Some(&all), now))
             }
         }
     };
@@ -94,6 +100,7 @@ pub async fn show(State(doors): State<Arc<Doors>>, visitor: Visitor, Path(id): P
 
 async fn load(service: &Service, visitor: &Visitor, id: &str) -> Result<Page, Error> {
     let (grant, now) = (grants::load(service, id).await?, service.now());
+    let signed_in = known::all(service, Some(id)).await?;
     let body = html! {
         div.bar #head {
             a.faint href="/console/grants" { "Grants /" }
@@ -109,6 +116,10 @@ async fn load(service: &Service, visitor: &Visitor, id: &str) -> Result<Page, Er
                 (limits_of(&grant))
                 h2 { "Tokens" }
                 (tokens(&grant, now))
+                @if !signed_in.is_empty() {
+                    h2 { "Signed in by the browser" }
+                    (clients::table(visitor, &signed_in, None, now))
+                }
             }
             aside #facts data-region { (facts(&grant, now)) }
         }

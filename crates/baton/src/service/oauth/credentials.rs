@@ -1,14 +1,15 @@
-//! Access tokens: short-lived, in return for the token of a grant (RFC 6749 §4.4). Whoever is a client here is the holder
-//! of a grant: its id is the client's, its token the client's secret.
+//! Access tokens in return for the token of a grant (RFC 6749 §4.4). Whoever is a client here is the holder of a grant: its
+//! id is the client's, its token the client's secret.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_store::{AccessToken, Actor, Barred, Error as StoreError, Grant, GrantChange, Verb};
+use baton_store::{AccessToken, Actor, Barred, Error as StoreError, Grant, GrantChange};
 use tracing::debug;
 
-use super::{Error, Service};
+use super::super::Service;
+use super::{Issued, Refused, narrow};
 use crate::access::Token;
 
 /// Who a client says it is.
@@ -22,26 +23,6 @@ impl fmt::Debug for Asked<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Asked").field("client", &self.client).finish_non_exhaustive()
     }
-}
-
-/// What it gets.
-#[derive(Debug)]
-pub struct Issued {
-    pub token: Token,
-    pub lifetime: Duration,
-    pub verbs: Vec<Verb>,
-}
-
-/// Why it gets nothing.
-#[derive(Debug)]
-pub enum Refused {
-    /// There is no such client, or this is not its secret.
-    Client,
-    /// It asks for more than its grant has, or for nothing that there is.
-    Scope,
-    /// The operator paused its grant.
-    Paused,
-    Failed(Error),
 }
 
 impl Service {
@@ -69,7 +50,7 @@ impl Service {
         lifetime: Duration,
     ) -> Result<Issued, Refused> {
         let (grant, now) = (&client.grant, self.now());
-        let verbs = scope.map(|scope| narrow(grant, scope)).transpose()?;
+        let verbs = scope.map(|scope| narrow(&grant.verbs, scope)).transpose()?;
         let wanted = now.after(lifetime);
         let token = Token::random_access();
         let digest = token.digest();
@@ -95,6 +76,7 @@ impl Service {
             token,
             lifetime: expires_at.since(now),
             verbs: verbs.unwrap_or_else(|| grant.verbs.clone()),
+            refresh: None,
         })
     }
 }
@@ -105,16 +87,4 @@ pub struct Client {
     pub grant: Arc<Grant>,
     /// SHA-256 of its secret.
     digest: [u8; 32],
-}
-
-/// The verbs of a scope, each once, where the grant has them all.
-fn narrow(grant: &Grant, scope: &str) -> Result<Vec<Verb>, Refused> {
-    let mut verbs = Vec::new();
-    for word in scope.split(' ') {
-        let verb = Verb::parse(word).filter(|verb| grant.verbs.contains(verb)).ok_or(Refused::Scope)?;
-        if !verbs.contains(&verb) {
-            verbs.push(verb);
-        }
-    }
-    Ok(verbs)
 }
