@@ -23,6 +23,7 @@ mod talk;
 mod agents;
 mod audit;
 mod card;
+mod clients;
 mod completions;
 mod control;
 mod deliveries;
@@ -82,6 +83,9 @@ enum Command {
     /// Let others call: create, pause, rotate and revoke their grants
     #[command(subcommand)]
     Grants(Later<grants::Command>),
+    /// See which clients were let in by the browser, and sign them out
+    #[command(subcommand)]
+    Clients(Later<clients::Command>),
     /// See who asks for a grant, and decide
     #[command(subcommand)]
     Requests(Later<requests::Command>),
@@ -131,6 +135,7 @@ fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
         Command::Card(Later(command)) => client(card::run(global, command)),
         Command::Agents(Later(args)) => client(agents::run(global, args)),
         Command::Grants(Later(command)) => client(grants::run(global, command)),
+        Command::Clients(Later(command)) => client(clients::run(global, command)),
         Command::Peers(Later(command)) => client(peers::run(global, command)),
         Command::Requests(Later(command)) => client(requests::run(global, command)),
         Command::Audit(Later(command)) => client(audit::run(global, command)),

@@ -10,6 +10,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 mod cards;
+mod clients;
 mod elsewhere;
 mod files;
 mod login;
