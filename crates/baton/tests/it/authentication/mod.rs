@@ -3,6 +3,7 @@
 pub mod asking;
 mod certificates;
 mod codes;
+mod documents;
 mod ending;
 mod issuer;
 mod jwt;

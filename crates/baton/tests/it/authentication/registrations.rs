@@ -4,7 +4,8 @@ use baton_store::{Per, Rate};
 use baton_wire::fault::Kind;
 use serde_json::json;
 
-use super::asking::{ECHO, Program, error, get, register};
+use super::asking::{ECHO, Program, decide, error, get, register};
+use crate::console::Person;
 use crate::harness::{Door, TestNode, User, message, request};
 
 #[tokio::test]
@@ -192,5 +193,37 @@ async fn metadata_names_all_of_it() {
         assert_eq!(user.ask(request(method, &user.at_origin(&path), &[], "")).await.status, 404, "{path}");
     }
     error(&program.redeem("x").await, 400, "unsupported_grant_type");
+    node.finish().await;
+}
+
+/// Neither page can be put into another, where a click would be stolen, or kept by anybody.
+#[tokio::test]
+async fn pages_cannot_be_framed() {
+    let node = TestNode::closed().await;
+    let (program, person) = (Program::new(&node).await, Person::signed_in(&node).await);
+    let query = program.query(&[]);
+    for page in [
+        get(&node, &format!("/oauth/authorize?{query}")).await,
+        get(&node, "/oauth/authorize").await,
+        person.get(&format!("/console/authorize?{query}")).await,
+        decide(&person, &query, &[&[("act", "look")][..], &ECHO].concat()).await,
+        decide(&person, &query, &[&[("act", "approve")][..], &ECHO].concat()).await,
+        decide(&person, &query, &[("act", "deny")]).await,
+    ] {
+        let policy = page.header("content-security-policy").unwrap();
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
+            "{page:?}"
+        );
+        for (name, value) in [
+            ("x-frame-options", "DENY"),
+            ("cache-control", "no-store"),
+            ("referrer-policy", "same-origin"),
+            ("cross-origin-opener-policy", "same-origin"),
+        ] {
+            assert_eq!(page.header(name), Some(value), "{page:?}");
+        }
+        assert_eq!(page.header("access-control-allow-origin"), None);
+    }
     node.finish().await;
 }
