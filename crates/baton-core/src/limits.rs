@@ -38,6 +38,13 @@ pub const LEASE_MIN: Duration = Duration::from_mins(1);
 /// The longest lease: what a dead worker holds is stuck for so long.
 pub const LEASE_MAX: Duration = Duration::from_hours(24);
 
+/// The lease of a node's own attempts where several nodes share a store: what a dead node had in hand waits for so long.
+pub const NODE_LEASE: Duration = Duration::from_secs(20);
+
+/// How long a node may be unable to renew those leases before it ends what it has in hand: its kill ladder takes 7 s, and is
+/// over before another node may begin.
+pub const NODE_FENCE: Duration = Duration::from_secs(10);
+
 /// Tasks that one claim can take: a worker holds what it works on, and leaves the rest to others.
 pub const CLAIM_MAX: usize = 64;
 

@@ -39,8 +39,9 @@ pub use hold::{Held, Hold, Holds, NODE};
 pub use needs::{Attend, Attention, COUNTED, Needs, NeedsCounts};
 pub use peers::{Asked, Granted, GrantedAgent, Peer, PeerChange, Peers};
 pub use tasks::{
-    Applied, AttemptEnd, AttemptRecord, Budget, By, Claim, Claimed, Committed, Content, Create, HeldBack,
-    Idempotency, Known, ListAllQuery, ListQuery, Observer, Op, Page, Position, Retire, Status, Tasks, worker,
+    Applied, AttemptEnd, AttemptRecord, Budget, By, Claim, Claimed, Committed, Content, Create, Elsewhere,
+    HeldBack, Idempotency, Known, ListAllQuery, ListQuery, Observer, Op, Page, Position, Retire, Status,
+    Tasks, worker,
 };
 
 /// Everything that a node keeps.

@@ -144,6 +144,31 @@ pub struct Committed {
 /// Hears of every commit, after it and before the operation is answered. Must not block.
 pub trait Observer: Send + Sync + 'static {
     fn committed(&self, commits: &[Committed]);
+
+    /// Something was committed by another node on the same store. It may be told late, more than once, or not at all.
+    fn elsewhere(&self, _changed: &[Elsewhere]) {}
+
+    /// Tasks of which every change is to be told within a second, whatever is lost.
+    fn watched(&self) -> Vec<TaskId> {
+        Vec::new()
+    }
+}
+
+/// What another node changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// A task has events up to this sequence number, or a later one.
+    Task { id: TaskId, seq: u64 },
+    /// An agent has something to be claimed.
+    Ready(AgentName),
+    /// Something is owed to a webhook.
+    Owed,
+    /// Grants, or their credentials.
+    Grants,
+    /// What an operator holds back.
+    Holds,
+    /// Any of it: nothing was heard for a while.
+    Anything,
 }
 
 /// Which tasks to claim.
@@ -343,4 +368,19 @@ pub trait Tasks: Send + Sync + 'static {
     async fn retire(&self, retire: Retire) -> Result<Vec<TaskId>, Error>;
 
     async fn status(&self) -> Result<Status, Error>;
+
+    /// Whether other nodes work on the same store. Then every attempt needs a lease: what a node that is gone had in hand
+    /// is nobody's to tell but the clock's.
+    fn shared(&self) -> bool {
+        false
+    }
+
+    /// Has the leases of every open attempt that this boot of a node holds end `lease` from now, by the store's clock;
+    /// answers how many there are. Where the store is not shared there are none.
+    async fn renew(&self, _boot: &str, _lease: Duration) -> Result<usize, Error> {
+        Ok(0)
+    }
+
+    /// Whether the store answers at all.
+    async fn ping(&self) -> Result<(), Error>;
 }

@@ -35,7 +35,7 @@ use crate::service::manifest::{Environment, Site, Trusted, Ways};
 use crate::service::sign_in::SignIn;
 use crate::worker::dispatcher::{Dispatcher, LaneSettings};
 use crate::worker::webhook::Sender;
-use crate::worker::{clerk, issuers, peers, pruner, reaper};
+use crate::worker::{clerk, issuers, neighbours, peers, pruner, reaper};
 
 /// How long attempts may go on once the node is told to stop; then they are ended.
 const FINISH_WITHIN: Duration = Duration::from_secs(15);
@@ -142,6 +142,8 @@ impl Node {
         let loops = TaskTracker::new();
         loops.spawn(reaper::run(service.clone(), stop.clone()));
         loops.spawn(pruner::run(service.clone(), stop.clone()));
+        loops.spawn(neighbours::renew(service.clone(), stop.clone()));
+        loops.spawn(neighbours::listen(service.clone(), stop.clone()));
         loops.spawn(clerk::run(service.clone(), stop.clone()));
         let of_operators = service.sign_in.iter().map(|sign_in| sign_in.issuer());
         for issuer in service.issuers.list().iter().chain(of_operators) {

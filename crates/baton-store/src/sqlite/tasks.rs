@@ -184,6 +184,10 @@ impl Tasks for Sqlite {
         let tasks = self.inner.readers.run(count).await?;
         Ok(Status { commits, operations, tasks })
     }
+
+    async fn ping(&self) -> Result<(), Error> {
+        self.inner.readers.run(|_| Ok(())).await
+    }
 }
 
 fn count(db: &Connection) -> Result<Vec<(AgentName, TaskState, u64)>, Error> {

@@ -26,6 +26,10 @@ pub struct Flags {
     #[arg(long, env = "BATON_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
 
+    /// Where tasks and grants are kept: `sqlite`, in the data folder, or `postgres://…`, a database that nodes share
+    #[arg(long, env = "BATON_STORE", value_name = "STORE", hide_env_values = true)]
+    pub store: Option<String>,
+
     /// The agent whose card is at the origin
     #[arg(long, env = "BATON_DEFAULT_AGENT", value_name = "NAME")]
     pub default_agent: Option<String>,

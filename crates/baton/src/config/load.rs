@@ -10,7 +10,7 @@ use super::error::{Error, Problem};
 use super::file::{File, Source};
 use super::flags::Flags;
 use super::settings::{
-    Agent, Auth, Console, Destination, Limits, Listen, Net, Node, Retention, SecretKey, Settings,
+    Agent, Auth, Console, Destination, Limits, Listen, Net, Node, Retention, SecretKey, Settings, StoreAt,
 };
 use super::{agents, card, listen, net, node, suggest};
 
@@ -49,7 +49,7 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
     let source = Source::read(path)?;
     let file = source.parse()?;
     let place = |problem: Problem| source.locate(problem);
-    file.node.check_store().map_err(place)?;
+    let store = flagged_store(flags)?.or(file.node.store().map_err(place)?).unwrap_or_default();
     let File { node: raw, net: raw_net, auth, console, limits, retention, card, agents: raw_agents } = file;
 
     let mut agents = resolve_agents(raw_agents, card).map_err(place)?;
@@ -89,6 +89,7 @@ fn with_file(path: &Path, flags: &Flags) -> Result<Settings, Error> {
             default_agent,
             dev,
             secret_key: secret_key()?,
+            store,
         },
         net,
         auth,
@@ -122,6 +123,7 @@ fn without_file(flags: &Flags) -> Result<Settings, Error> {
             default_agent: Some(default_agent),
             dev,
             secret_key: secret_key()?,
+            store: flagged_store(flags)?.unwrap_or_default(),
         },
         net: Net { allow: flagged_destinations(flags)?, ..Net::default() },
         auth: Auth::default(),
@@ -130,6 +132,12 @@ fn without_file(flags: &Flags) -> Result<Settings, Error> {
         retention: Retention::default(),
         agents,
     })
+}
+
+/// The store that the command line or the environment names.
+fn flagged_store(flags: &Flags) -> Result<Option<StoreAt>, Error> {
+    let said = flags.store.as_deref().filter(|said| !said.trim().is_empty());
+    said.map(|said| node::store(said).map_err(|what| Error::Flag(format!("--store: {what}")))).transpose()
 }
 
 type RawAgents = BTreeMap<toml::Spanned<String>, toml::Spanned<agents::Agent>>;

@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::error::Problem;
 use super::listen::{self, Tls};
-use super::settings::{Listen, SecretKey};
+use super::settings::{DatabaseUrl, Listen, SecretKey, StoreAt};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -51,16 +51,23 @@ impl Node {
         urls.get_ref().iter().map(read).collect()
     }
 
-    /// Refuses a store that this version does not have.
-    pub(super) fn check_store(&self) -> Result<(), Problem> {
-        match &self.store {
-            Some(store) if store.get_ref() != "sqlite" => {
-                let what =
-                    "this version keeps its data in SQLite only; write store = \"sqlite\" or remove the line";
-                Err(Problem::at(store.span(), what))
-            }
-            Some(_) | None => Ok(()),
+    /// Where the file wants tasks to be kept, where it says so.
+    pub(super) fn store(&self) -> Result<Option<StoreAt>, Problem> {
+        let read = |given: &Spanned<String>| {
+            store(given.get_ref()).map_err(|what| Problem::at(given.span(), format!("`store`: {what}")))
+        };
+        self.store.as_ref().map(read).transpose()
+    }
+}
+
+/// Reads where tasks are kept. A URL is not repeated in what is said of it: it may hold a password.
+pub fn store(text: &str) -> Result<StoreAt, String> {
+    match text {
+        "sqlite" => Ok(StoreAt::Sqlite),
+        url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+            Ok(StoreAt::Postgres(DatabaseUrl::new(url.to_owned())))
         }
+        _ => Err("is \"sqlite\" or a URL such as \"postgres://baton@db.internal/baton\"".to_owned()),
     }
 }
 

@@ -46,6 +46,7 @@ pub struct Node {
     pub dev: bool,
     /// Seals stored secrets; a file in the data folder where `None`.
     pub secret_key: Option<SecretKey>,
+    pub store: StoreAt,
 }
 
 /// 256 bits that seal secrets at rest. Never shown.
@@ -63,6 +64,36 @@ impl SecretKey {
 }
 
 impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+/// Where tasks and grants are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum StoreAt {
+    /// In the data folder, for this node alone.
+    #[default]
+    Sqlite,
+    /// In a database that nodes share.
+    Postgres(DatabaseUrl),
+}
+
+/// `postgres://…`, which may hold a password. Never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    pub const fn new(url: String) -> Self {
+        Self(url)
+    }
+
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("[redacted]")
     }

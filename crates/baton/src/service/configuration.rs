@@ -12,7 +12,7 @@ use crate::access::NamePattern;
 use crate::config::settings::{
     Agent, Audience, Auth, Card, CertificateRule, Claim, ClaimRule, ClaimTest, Compat, Console, Destination,
     Issuer, Limits, Net, Node, Oidc, Process, Protocol, ProxyHeader, Pull, Retention, Rlimits, Runner,
-    Settings, Skill, UserRule,
+    Settings, Skill, StoreAt, UserRule,
 };
 
 /// A section of the configuration.
@@ -92,12 +92,19 @@ pub fn sections(settings: &Settings) -> Vec<Section> {
 }
 
 fn of_node(file: Option<&Path>, node: &Node) -> Vec<Entry> {
-    let Node { public_url, data_dir, listen, default_agent, dev, secret_key } = node;
+    let Node { public_url, data_dir, listen, default_agent, dev, secret_key, store } = node;
     let listen: Vec<_> = listen.iter().map(ToString::to_string).collect();
     vec![
         entry("file", file.map_or("none: flags and defaults".to_owned(), |file| file.display().to_string())),
         entry("public_url", public_url.as_deref().unwrap_or("that of the first listener")),
         entry("data_dir", data_dir.display().to_string()),
+        entry(
+            "store",
+            match store {
+                StoreAt::Sqlite => "sqlite",
+                StoreAt::Postgres(_) => "PostgreSQL; its URL is not shown",
+            },
+        ),
         entry("listen", listen.join(", ")),
         entry(
             "default_agent",
@@ -400,6 +407,7 @@ mod tests {
                 default_agent: None,
                 dev: false,
                 secret_key: None,
+                store: StoreAt::Sqlite,
             },
             net: Net::default(),
             auth: Auth::default(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use baton_core::ident::AgentName;
 use baton_core::task::{Holder, HolderKind};
-use baton_store::{Actor, By, Claim, Held, Hold, LOCAL, NODE};
+use baton_store::{Actor, By, Claim, Error as StoreError, Held, Hold, LOCAL, NODE};
 use futures_util::future::join_all;
 use tracing::{info, warn};
 
@@ -74,6 +74,20 @@ impl Controls {
         self.lame_duck.load(Ordering::Acquire)
     }
 
+    /// What another node changed as well: takes on all that is held back by now. Answers whether something was let go.
+    async fn replace(
+        &self,
+        read: impl Future<Output = Result<Vec<Held>, StoreError>>,
+    ) -> Result<bool, StoreError> {
+        let _turn = self.turn.lock().await;
+        let now: BTreeMap<_, _> = read.await?.into_iter().map(|held| (held.hold.clone(), held)).collect();
+        let mut all = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let let_go = all.keys().any(|hold| !now.contains_key(hold));
+        self.any.store(!now.is_empty(), Ordering::Release);
+        *all = now;
+        Ok(let_go)
+    }
+
     fn put(&self, held: Held) {
         let mut all = self.held.write().unwrap_or_else(PoisonError::into_inner);
         all.entry(held.hold.clone()).or_insert(held);
@@ -132,6 +146,14 @@ impl Service {
         .await?
     }
 
+    /// Takes on what was held back and let go at another node on the same store.
+    pub async fn read_holds(&self) -> Result<(), StoreError> {
+        if self.controls.replace(self.store.list_holds()).await? {
+            self.wake();
+        }
+        Ok(())
+    }
+
     /// Begins or ends to be a lame duck: not ready for those who ask, and serving all the same.
     pub async fn set_lame_duck(&self, on: bool, by: &Actor) -> Result<(), Error> {
         let _turn = self.controls.turn.lock().await;
@@ -175,7 +197,7 @@ impl Service {
             agent: agent.clone(),
             holder: Holder { kind: HolderKind::Node, name: self.dispatcher.boot().into() },
             by: None,
-            lease: None,
+            lease: self.dispatcher.lease(),
             task: None,
             most: BATCH,
             concurrency: None,

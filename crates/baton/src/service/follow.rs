@@ -10,7 +10,7 @@ use baton_core::model::{StatusUpdate, StreamResponse, TaskObject, TaskState, Tas
 use baton_core::task::{Body, Event, Input, Snapshot, Task};
 use baton_store::{By, Known, Store, Verb};
 
-use super::hub::{After, Watch};
+use super::hub::{After, Newest, Watch};
 use super::{Error, Scope, Service, parse_id};
 
 /// Events that are read from the store at a time.
@@ -199,7 +199,16 @@ impl Service {
         tokio::pin!(deadline);
         let mut known = known;
         loop {
-            if let Some(newest) = watch.newest().filter(|newest| newest.task().seq >= known.task().seq) {
+            let newest = match watch.newest() {
+                Newest::Known(newest) => Some(newest),
+                Newest::Stored { seq } if seq > known.task().seq => {
+                    // Where the store cannot be asked now, the next change or the deadline asks again.
+                    let head = self.store.find_head(&By::Node, known.task().id).await;
+                    head.ok().flatten().map(Known::Head)
+                }
+                Newest::Stored { .. } | Newest::Nothing => None,
+            };
+            if let Some(newest) = newest.filter(|newest| newest.task().seq >= known.task().seq) {
                 known = newest;
             }
             if done(known.task()) {

@@ -1,5 +1,5 @@
 //! Who is told of a commit. The log is the truth: what is kept here is only what was committed last, for those who
-//! watch; whoever is behind reads the store.
+//! watch; whoever is behind reads the store. What other nodes committed is known by its number only, and is read there too.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use baton_core::ident::{AgentName, TaskId};
 use baton_core::task::{Event, Nudge};
-use baton_store::{Committed, Known, Observer};
+use baton_store::{Committed, Elsewhere, Known, Observer};
 use tokio::sync::{Notify, watch};
 
 use super::pace::Pace;
@@ -26,6 +26,8 @@ pub struct Hub {
     owed: Arc<Notify>,
     /// How many groups were committed, for whoever looks at everything.
     commits: watch::Sender<u64>,
+    /// How often other nodes changed what this one keeps in memory: grants, and what an operator holds back.
+    abroad: watch::Sender<u64>,
     /// How many tasks of each agent ended lately.
     pub pace: Pace,
 }
@@ -52,6 +54,8 @@ struct Seen {
     tail: VecDeque<Arc<Event>>,
     /// Of the tail.
     bytes: usize,
+    /// The newest event that another node is known to have committed.
+    elsewhere: u64,
 }
 
 /// What there is after some event.
@@ -61,6 +65,17 @@ pub enum After {
     Fresh(Vec<Arc<Event>>),
     /// More than is in memory: the store has it.
     Stored,
+    Nothing,
+}
+
+/// What a watch knows of its task as it stands.
+#[derive(Debug)]
+pub enum Newest {
+    Known(Known),
+    /// Another node committed up to this event.
+    Stored {
+        seq: u64,
+    },
     Nothing,
 }
 
@@ -77,7 +92,7 @@ pub struct Watch {
 impl Hub {
     /// Watches a task from now on. Watch first, then read: what is committed in between is seen by both.
     pub fn watch(self: &Arc<Self>, id: TaskId) -> Watch {
-        let mut watched = self.watched();
+        let mut watched = self.channels();
         let entry = watched.entry(id).or_default();
         entry.watchers += 1;
         let channel = Arc::clone(&entry.channel);
@@ -101,16 +116,21 @@ impl Hub {
         self.commits.subscribe()
     }
 
+    /// Changes whenever another node changed grants or what an operator holds back.
+    pub fn abroad(&self) -> watch::Receiver<u64> {
+        self.abroad.subscribe()
+    }
+
     /// Tasks that somebody watches.
     pub fn len(&self) -> usize {
-        self.watched().len()
+        self.channels().len()
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    fn watched(&self) -> MutexGuard<'_, HashMap<TaskId, Watched>> {
+    fn channels(&self) -> MutexGuard<'_, HashMap<TaskId, Watched>> {
         lock(&self.watched)
     }
 }
@@ -121,7 +141,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Observer for Hub {
     fn committed(&self, commits: &[Committed]) {
-        let watched = self.watched();
+        let watched = self.channels();
         for commit in commits {
             if let Some(watched) = watched.get(&commit.known.task().id) {
                 watched.channel.take(commit);
@@ -141,13 +161,65 @@ impl Observer for Hub {
             }
         }
     }
+
+    fn elsewhere(&self, changed: &[Elsewhere]) {
+        changed.iter().for_each(|change| self.hear(change));
+        self.commits.send_modify(|count| *count += 1);
+    }
+
+    fn watched(&self) -> Vec<TaskId> {
+        self.channels().keys().copied().collect()
+    }
+}
+
+impl Hub {
+    /// One task, or its agent, or what all of the node has to do with.
+    fn hear(&self, changed: &Elsewhere) {
+        match changed {
+            Elsewhere::Task { id, seq } => {
+                if let Some(watched) = self.channels().get(id) {
+                    watched.channel.hear(*seq);
+                }
+            }
+            Elsewhere::Ready(agent) => {
+                if let Some(notify) = lock(&self.ready).get(agent) {
+                    notify.notify_one();
+                }
+            }
+            Elsewhere::Owed => self.owed.notify_one(),
+            Elsewhere::Grants | Elsewhere::Holds => self.abroad.send_modify(|count| *count += 1),
+            Elsewhere::Anything => {
+                lock(&self.ready).values().for_each(|notify| notify.notify_one());
+                self.owed.notify_one();
+                self.abroad.send_modify(|count| *count += 1);
+            }
+        }
+    }
 }
 
 impl Channel {
+    /// Another node committed events up to this one.
+    fn hear(&self, seq: u64) {
+        let mut seen = lock(&self.seen);
+        let known = seen.newest.as_ref().map_or(0, |known| known.task().seq);
+        if seq <= known.max(seen.elsewhere) {
+            return;
+        }
+        seen.elsewhere = seq;
+        drop(seen);
+        self.commits.fetch_add(1, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
     fn take(&self, commit: &Committed) {
         let mut seen = lock(&self.seen);
         seen.newest = Some(commit.known.clone());
         for event in &commit.events {
+            // What another node committed in between is in the store only.
+            if seen.tail.back().is_some_and(|last| last.seq + 1 != event.seq) {
+                seen.tail.clear();
+                seen.bytes = 0;
+            }
             seen.bytes += event.body.weight();
             seen.tail.push_back(Arc::clone(event));
         }
@@ -177,9 +249,14 @@ impl Watch {
         }
     }
 
-    /// The task as the newest commit since this channel was opened left it.
-    pub fn newest(&self) -> Option<Known> {
-        lock(&self.channel.seen).newest.clone()
+    /// The task as the newest commit since this channel was opened left it. Where that was another node's, the store has it.
+    pub fn newest(&self) -> Newest {
+        let seen = lock(&self.channel.seen);
+        match &seen.newest {
+            Some(known) if known.task().seq >= seen.elsewhere => Newest::Known(known.clone()),
+            None if seen.elsewhere == 0 => Newest::Nothing,
+            Some(_) | None => Newest::Stored { seq: seen.elsewhere },
+        }
     }
 
     /// What was committed after the event `seq`; the store is known to have the events up to `known`.
@@ -189,16 +266,18 @@ impl Watch {
         let at = seen.tail.front().and_then(|first| (seq + 1).checked_sub(first.seq));
         if let Some(at) = at.and_then(|at| usize::try_from(at).ok()) {
             let fresh: Vec<_> = seen.tail.iter().skip(at).cloned().collect();
-            return if fresh.is_empty() { After::Nothing } else { After::Fresh(fresh) };
+            if !fresh.is_empty() {
+                return After::Fresh(fresh);
+            }
         }
-        let newest = seen.newest.as_ref().map_or(0, |known| known.task().seq).max(known);
+        let newest = seen.newest.as_ref().map_or(0, |known| known.task().seq).max(known).max(seen.elsewhere);
         if newest > seq { After::Stored } else { After::Nothing }
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let mut watched = self.hub.watched();
+        let mut watched = self.hub.channels();
         // Counted under the lock: two that go at the same time must not both take the other for one that stays.
         if let Some(entry) = watched.get_mut(&self.id) {
             entry.watchers -= 1;
@@ -206,5 +285,101 @@ impl Drop for Watch {
                 watched.remove(&self.id);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_core::ident::{AgentName, ContextId, Owner};
+    use baton_core::model::{Message, Role};
+    use baton_core::task::{Input, New, Policy, Request, Task, create, step};
+    use baton_core::time::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn new_task() -> (Task, Vec<Arc<Event>>) {
+        let new = New {
+            id: TaskId::new(Uuid::from_u128(7)),
+            agent: AgentName::parse("a").unwrap(),
+            owner: Owner::new("local", ""),
+            context_id: ContextId::parse("talk").unwrap(),
+            policy: Policy { takes_messages: true, ..Policy::default() },
+            request: Request::default(),
+            message: Arc::new(Message::text(Role::User, "m", "x")),
+            deadline: None,
+            not_before: None,
+            priority: 0,
+            shown: true,
+        };
+        let first = create(&new, Timestamp::from_millis(1));
+        (first.task, first.events.into_iter().map(Arc::new).collect())
+    }
+
+    fn said(task: &Task) -> (Task, Vec<Arc<Event>>) {
+        let message = Arc::new(Message::text(Role::User, "m", "more"));
+        let next = step(task, &Input::Messaged { message }, Timestamp::from_millis(2)).unwrap();
+        (next.task, next.events.into_iter().map(Arc::new).collect())
+    }
+
+    fn tell(hub: &Hub, (task, events): &(Task, Vec<Arc<Event>>)) {
+        let known = Known::Head(Arc::new(task.clone()));
+        hub.committed(&[Committed { known, events: events.clone(), nudges: Vec::new(), owed: false }]);
+    }
+
+    fn numbers(after: &After) -> Vec<u64> {
+        match after {
+            After::Fresh(events) => events.iter().map(|event| event.seq).collect(),
+            After::Stored => vec![0],
+            After::Nothing => Vec::new(),
+        }
+    }
+
+    /// What other nodes committed in between is read in the store, never passed over.
+    #[tokio::test]
+    async fn events_of_other_nodes_lie_in_the_store() {
+        let hub = Arc::new(Hub::default());
+        let one = new_task();
+        let id = one.0.id;
+        let mut watch = hub.watch(id);
+        tell(&hub, &one);
+        watch.changed().await;
+        assert_eq!(numbers(&watch.after(0, 0)), [1]);
+        // Another node commits 2 and 3.
+        hub.elsewhere(&[Elsewhere::Task { id, seq: 3 }]);
+        watch.changed().await;
+        assert!(matches!(watch.newest(), Newest::Stored { seq: 3 }));
+        assert_eq!(numbers(&watch.after(1, 1)), [0]);
+        assert_eq!(numbers(&watch.after(3, 1)), [] as [u64; 0]);
+        // This one commits 4 after them.
+        let two = said(&one.0);
+        let three = said(&two.0);
+        let four = said(&three.0);
+        tell(&hub, &four);
+        watch.changed().await;
+        assert_eq!(numbers(&watch.after(1, 1)), [0], "2 and 3 are not in memory");
+        assert_eq!(numbers(&watch.after(3, 1)), [4]);
+        assert!(matches!(watch.newest(), Newest::Known(known) if known.task().seq == 4));
+        // What is told late tells nothing.
+        hub.elsewhere(&[Elsewhere::Task { id, seq: 3 }]);
+        assert!(matches!(watch.newest(), Newest::Known(_)));
+        assert_eq!(numbers(&watch.after(4, 1)), [] as [u64; 0]);
+        assert_eq!(Observer::watched(&*hub), [id]);
+    }
+
+    #[tokio::test]
+    async fn other_nodes_wake_who_waits() {
+        let hub = Arc::new(Hub::default());
+        let agent = AgentName::parse("a").unwrap();
+        let (ready, mut abroad) = (hub.ready(&agent), hub.abroad());
+        hub.elsewhere(&[Elsewhere::Ready(AgentName::parse("b").unwrap()), Elsewhere::Ready(agent)]);
+        ready.notified().await;
+        assert!(!abroad.has_changed().unwrap());
+        hub.elsewhere(&[Elsewhere::Holds]);
+        abroad.changed().await.unwrap();
+        hub.elsewhere(&[Elsewhere::Anything]);
+        ready.notified().await;
+        hub.owed().notified().await;
+        assert!(abroad.has_changed().unwrap());
     }
 }

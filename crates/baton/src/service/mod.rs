@@ -166,7 +166,7 @@ impl Service {
         self.ring();
     }
 
-    fn ring(&self) {
+    pub fn ring(&self) {
         self.alarm.send_modify(|count| *count += 1);
     }
 

@@ -242,7 +242,7 @@ impl Service {
             return Vec::new();
         }
         let holder = Holder { kind: HolderKind::Node, name: self.dispatcher.boot().into() };
-        let mut inputs = vec![Input::Claimed { holder, lease: None }];
+        let mut inputs = vec![Input::Claimed { holder, lease: self.dispatcher.lease() }];
         if inline {
             inputs.extend(echo::answer(FIRST, message));
         }

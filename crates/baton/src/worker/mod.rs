@@ -4,6 +4,7 @@
 pub mod clerk;
 pub mod dispatcher;
 pub mod issuers;
+pub mod neighbours;
 pub mod peers;
 pub mod pruner;
 pub mod reaper;

@@ -40,7 +40,11 @@ pub async fn work(dispatcher: &Arc<Dispatcher>, lane: &Arc<Lane>, known: Known, 
             after: snapshot.task.seq,
             slot,
         };
-        let feeding = dispatcher.running.spawn(feed.run(sender, dispatcher.phase.subscribe()));
+        let feeding = dispatcher.running.spawn(feed.run(
+            sender,
+            dispatcher.phase.subscribe(),
+            dispatcher.fence.subscribe(),
+        ));
         let own = lane.deadline.map(|within| dispatcher.clock.now().after(within));
         let deadline = [own, snapshot.task.deadline].into_iter().flatten().min();
         let reporter = Reporter::new(Arc::clone(&report) as _);

@@ -11,6 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use baton_core::ident::AgentName;
+use baton_core::limits::NODE_LEASE;
 use baton_core::task::{Holder, HolderKind, Input, LeaseLoss};
 use baton_store::{Budget, By, Claim, Claimed, HeldBack, Known, Op, Store};
 use futures_util::StreamExt as _;
@@ -30,6 +31,9 @@ use slots::Slots;
 
 /// Longest time between two looks for work that nobody announced.
 const IDLE: Duration = Duration::from_secs(30);
+
+/// The same where other nodes announce it, whose word may be lost.
+const IDLE_SHARED: Duration = Duration::from_secs(1);
 
 /// Shortest time between two looks for a task that is due but could not be claimed.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -56,6 +60,8 @@ pub struct Dispatcher {
     boot: String,
     lanes: RwLock<HashMap<AgentName, Arc<Lane>>>,
     phase: watch::Sender<Phase>,
+    /// Changes when what is in hand may be another's soon.
+    fence: watch::Sender<u64>,
     running: TaskTracker,
 }
 
@@ -103,6 +109,7 @@ impl Dispatcher {
             boot: new_id().to_string(),
             lanes: RwLock::default(),
             phase: watch::Sender::new(Phase::Open),
+            fence: watch::Sender::default(),
             running: TaskTracker::new(),
         }
     }
@@ -110,6 +117,21 @@ impl Dispatcher {
     /// This run of the node; attempts of others are lost.
     pub fn boot(&self) -> &str {
         &self.boot
+    }
+
+    /// How long what this node claims is its own, unless it is heard of: as long as it lives, where no other node shares
+    /// its store.
+    pub fn lease(&self) -> Option<Duration> {
+        self.store.shared().then_some(NODE_LEASE)
+    }
+
+    /// Ends all attempts under way without a word: another node may have their tasks soon.
+    pub fn fence(&self) {
+        self.fence.send_modify(|count| *count += 1);
+    }
+
+    fn idle(&self) -> Duration {
+        if self.store.shared() { IDLE_SHARED } else { IDLE }
     }
 
     /// Attempts that are under way.
@@ -272,18 +294,18 @@ impl Dispatcher {
             if self.controls.pauses(&lane.agent) {
                 // Whoever ends the pause wakes this loop.
                 lane.slots.something_may_wait();
-                return Ok(IDLE);
+                return Ok(self.idle());
             }
             let slots = lane.slots.take_free();
             if slots.is_empty() {
                 lane.slots.something_may_wait();
-                return Ok(IDLE);
+                return Ok(self.idle());
             }
             let claim = Claim {
                 agent: lane.agent.clone(),
                 holder: Holder { kind: HolderKind::Node, name: self.boot.as_str().into() },
                 by: None,
-                lease: None,
+                lease: self.lease(),
                 task: None,
                 most: slots.len(),
                 concurrency: None,
@@ -307,13 +329,13 @@ impl Dispatcher {
             if let Some(HeldBack::Budget { until }) = held_back {
                 // New tasks are not begun past the budget: they wait with the others.
                 lane.slots.something_may_wait();
-                return Ok(until.since(self.clock.now()).clamp(PAUSE, IDLE));
+                return Ok(until.since(self.clock.now()).clamp(PAUSE, self.idle()));
             }
             if !all_used {
                 lane.slots.nothing_waits();
                 let next = self.store.next_ready(&lane.agent).await?;
                 let wait = next.map_or(IDLE, |at| at.since(self.clock.now()).max(PAUSE));
-                return Ok(wait.min(IDLE));
+                return Ok(wait.min(self.idle()));
             }
         }
     }

@@ -24,7 +24,12 @@ pub struct Feed {
 }
 
 impl Feed {
-    pub async fn run(mut self, signals: mpsc::Sender<Signal>, mut phase: watch::Receiver<Phase>) {
+    pub async fn run(
+        mut self,
+        signals: mpsc::Sender<Signal>,
+        mut phase: watch::Receiver<Phase>,
+        mut fence: watch::Receiver<u64>,
+    ) {
         let watch = self.dispatcher.hub.watch(self.task);
         // What was committed between the claim and this watch is in the store only.
         let known = match self.dispatcher.store.find_head(&baton_store::By::Node, self.task).await {
@@ -48,6 +53,8 @@ impl Feed {
                         Some(Signal::Lost)
                     }
                 },
+                // Whoever lost the store may have lost the task.
+                Ok(()) = fence.changed() => Some(Signal::Lost),
                 now = later_phase(&mut phase, said) => {
                     said = now;
                     match said {

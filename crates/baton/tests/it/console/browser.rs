@@ -246,9 +246,11 @@ impl Browser {
             return at.matches(selector) && named ? getComputedStyle(at).outlineStyle : null";
         for _ in 0..STOPS {
             let args = json!({"script": script, "args": [selector, text]});
-            let outline = self.call("POST", "/execute/sync", &args).await;
-            if let Some(outline) = outline.as_str() {
-                assert_ne!(outline, "none", "the focus is seen on {selector} {text:?}");
+            let look = async || self.call("POST", "/execute/sync", &args).await;
+            if look().await.is_string() {
+                // A window that was just opened may take a moment to have the focus itself.
+                let seen = async || look().await.as_str().is_some_and(|outline| outline != "none");
+                until(&format!("the focus is seen on {selector} {text:?}"), seen).await;
                 return;
             }
             self.keys(TAB).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use baton::config::settings::{
     Agent, Auth, Card, Console, Limits, Listen, Net, Node, Process, Protocol, Retention, Rlimits, Runner,
-    Settings,
+    Settings, StoreAt,
 };
 use baton_core::ident::AgentName;
 
@@ -21,6 +21,7 @@ pub fn settings(folder: &Path) -> Settings {
         default_agent: Some(AgentName::parse("echo").unwrap()),
         dev: true,
         secret_key: None,
+        store: StoreAt::Sqlite,
     };
     let mut agents = vec![Agent { publish: true, ..agent("echo", Runner::Echo) }];
     for name in SCRIPTED {
