@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::event::{Body, Event};
-use super::state::{ArtifactHead, Attempt, New, State, Status, Task};
+use super::state::{ArtifactHead, HolderKind, New, State, Status, Task};
 use crate::model::Message;
 use crate::time::Timestamp;
 
@@ -59,11 +59,13 @@ pub fn evolve(task: &mut Task, event: &Event) {
             task.shown = true;
             set_status(task, event.at, message.clone());
             go_on(task);
+            refresh_lease(task, event.at);
         }
         Body::Wrote { chunk } => {
             task.shown = true;
             let bytes = chunk.artifact.weight() as u64;
             write_head(task, &chunk.artifact.artifact_id, bytes, chunk.append);
+            refresh_lease(task, event.at);
         }
         Body::Used { usage } => task.usage = Some(usage.clone()),
         Body::Interrupted { kind, message, until } => {
@@ -71,6 +73,7 @@ pub fn evolve(task: &mut Task, event: &Event) {
             set_status(task, event.at, message.clone());
             let attempt = task.state.open_attempt().cloned();
             task.state = State::Interrupted { kind: *kind, attempt, until: *until };
+            refresh_lease(task, event.at);
         }
         // Whoever names a task was shown it.
         Body::Messaged { .. } => task.shown = true,
@@ -127,10 +130,17 @@ fn go_on(task: &mut Task) {
     }
 }
 
-/// Who waited for an answer gets the time to fetch it and to go on; a longer lease stays as it is.
+/// A worker that is heard of has its lease anew, and one that waited for an answer has the time to fetch it; a longer lease
+/// stays as it is. A node renews its own.
 fn refresh_lease(task: &mut Task, now: Timestamp) {
     let lease = Duration::from_millis(task.policy.lease_ms);
-    if let State::Running { attempt: Attempt { lease_until: Some(until), .. } } = &mut task.state {
+    let (State::Running { attempt } | State::Interrupted { attempt: Some(attempt), .. }) = &mut task.state
+    else {
+        return;
+    };
+    if attempt.holder.kind == HolderKind::Worker
+        && let Some(until) = &mut attempt.lease_until
+    {
         *until = (*until).max(now.after(lease));
     }
 }

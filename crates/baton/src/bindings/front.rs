@@ -15,7 +15,7 @@ use tower::ServiceExt as _;
 
 use super::a2a::Target;
 use super::media::Media;
-use super::{Doors, a2a, admin, console, fault};
+use super::{Doors, a2a, admin, console, fault, mcp};
 use crate::net::Handler;
 
 /// All paths of a node.
@@ -62,6 +62,9 @@ impl Handler for Front {
         }
         match target {
             Some(target) => a2a::answer(doors, target, request).await,
+            None if matches!(request.uri().path(), mcp::AT | "/mcp/") => {
+                Box::pin(doors.mcp().answer(&doors.gate, request)).await
+            }
             None => match Box::pin(paths.router(request.uri().path()).clone().oneshot(request)).await {
                 Ok(response) => response,
                 Err(never) => match never {},

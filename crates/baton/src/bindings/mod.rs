@@ -10,13 +10,14 @@ mod front;
 mod gate;
 pub mod health;
 mod jwks;
+mod mcp;
 mod media;
 mod oauth;
 mod sse;
 mod stream;
 pub(crate) mod work;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::extract::State;
@@ -33,17 +34,19 @@ pub use gate::Gate;
 use stream::{Place, Streams};
 
 /// What every door works with.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Doors {
     pub service: Service,
     pub gate: Gate,
     streams: Arc<Streams>,
     sessions: Arc<console::Sessions>,
+    // Made when somebody comes for it, as its sessions and definitions are memory that most nodes never need.
+    mcp: OnceLock<mcp::Mcp>,
 }
 
 impl Doors {
     pub fn new(service: Service, gate: Gate) -> Self {
-        Self { service, gate, streams: Arc::default(), sessions: Arc::default() }
+        Self { service, gate, streams: Arc::default(), sessions: Arc::default(), mcp: OnceLock::new() }
     }
 
     /// A place for one more stream of this caller, where the operation is one: taken before anything is written.
@@ -53,6 +56,11 @@ impl Doors {
             Ok((scope.caller.clone(), place))
         };
         operation.is_streaming().then(enter).transpose().map_err(|why| fault::of(why, None))
+    }
+
+    /// What speaks MCP.
+    fn mcp(&self) -> &mcp::Mcp {
+        self.mcp.get_or_init(|| mcp::Mcp::new(&self.service, Arc::clone(&self.streams)))
     }
 
     /// Every path that callers and strangers ask for; see [`Front`] for those that most requests are for.

@@ -26,6 +26,8 @@ pub struct Hub {
     owed: Arc<Notify>,
     /// How many groups were committed, for whoever looks at everything.
     commits: watch::Sender<u64>,
+    /// How often something came to be claimed, anywhere.
+    arrivals: watch::Sender<u64>,
     /// How often other nodes changed what this one keeps in memory: grants, and what an operator holds back.
     abroad: watch::Sender<u64>,
     /// How many tasks of each agent ended lately.
@@ -116,6 +118,11 @@ impl Hub {
         self.commits.subscribe()
     }
 
+    /// Changes whenever something has come to be claimed.
+    pub fn arrivals(&self) -> watch::Receiver<u64> {
+        self.arrivals.subscribe()
+    }
+
     /// Changes whenever another node changed grants or what an operator holds back.
     pub fn abroad(&self) -> watch::Receiver<u64> {
         self.abroad.subscribe()
@@ -153,6 +160,9 @@ impl Observer for Hub {
         }
         self.pace.count(commits);
         self.commits.send_modify(|count| *count += 1);
+        if commits.iter().any(|commit| !commit.nudges.is_empty()) {
+            self.arrivals.send_modify(|count| *count += 1);
+        }
         let ready = lock(&self.ready);
         for nudge in commits.iter().flat_map(|commit| &commit.nudges) {
             let Nudge::Ready(agent) = nudge;
@@ -182,6 +192,7 @@ impl Hub {
                 }
             }
             Elsewhere::Ready(agent) => {
+                self.arrivals.send_modify(|count| *count += 1);
                 if let Some(notify) = lock(&self.ready).get(agent) {
                     notify.notify_one();
                 }
@@ -189,6 +200,7 @@ impl Hub {
             Elsewhere::Owed => self.owed.notify_one(),
             Elsewhere::Grants | Elsewhere::Holds => self.abroad.send_modify(|count| *count += 1),
             Elsewhere::Anything => {
+                self.arrivals.send_modify(|count| *count += 1);
                 lock(&self.ready).values().for_each(|notify| notify.notify_one());
                 self.owed.notify_one();
                 self.abroad.send_modify(|count| *count += 1);

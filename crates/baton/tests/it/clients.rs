@@ -121,3 +121,14 @@ async fn javascript_1() {
 async fn rust() {
     passes("rust", ALL).await;
 }
+
+/// The official clients of MCP, as workers for callers of A2A and the other way round.
+#[tokio::test]
+async fn mcp_python() {
+    passes("python-worker", ALL).await;
+}
+
+#[tokio::test]
+async fn mcp_typescript() {
+    passes("javascript-worker", ALL).await;
+}

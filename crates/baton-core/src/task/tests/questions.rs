@@ -41,6 +41,11 @@ fn an_answer_brings_a_fresh_lease() {
     assert_eq!(lease(&life), Some(DAY), "a longer one stays");
     let life = Life::after([node(), asked(1), answer()]);
     assert_eq!(lease(&life), None);
+    // A sign of life is one, whatever it is.
+    for said in [progressed(1, "half"), wrote(1, "a", "x", false), asked(1)] {
+        let life = Life::after([worker(300 * SECOND)]).at(200 * SECOND).then([said]);
+        assert_eq!(lease(&life), Some(500 * SECOND));
+    }
     // As long as the agent's own.
     let policy = Policy { lease_ms: 3_600_000, ..Policy::default() };
     let life = Life::of(&New { policy, ..new() }).then([worker(60 * SECOND), asked(1), answer()]);

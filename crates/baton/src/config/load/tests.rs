@@ -59,7 +59,7 @@ const MISTAKES: &[&str] = &[
     "[node]\ndev = true\n[net]\ntrusted_proxies = [\"127.0.0.1\"]",
     "[node]\npublic_url = \"agents.example.com\"",
     "[node]\npublic_url = \"https://example.com/?a=b\"",
-    "[node]\nstore = \"postgres://db\"",
+    "[node]\nstore = \"mysql://db\"",
     "[node]\ndefault_agent = \"ecko\"",
     "[node.tls]\ncert = \"a.pem\"",
     "[net]\nallow = [\"10.1.0.0/33\"]",

@@ -1,0 +1,332 @@
+//! Doorbells: sessions hear that a task of theirs has changed, or that a queue has work. A bell says which resource it is about
+//! and nothing else; what there is to see is read by the tools.
+//!
+//! Each listener has a set of what it is still to hear and a task of its own that says it. Who does not read keeps itself waiting.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use baton_core::ident::{AgentName, TaskId};
+use baton_core::model::TaskState;
+use baton_core::task::State;
+use baton_core::time::Timestamp;
+use baton_store::{Content, ListAllQuery};
+use rmcp::model::{
+    CustomNotification, ResourceUpdatedNotification, ResourceUpdatedNotificationParam, ServerNotification,
+};
+use rmcp::service::{Peer, SubscriptionSink};
+use rmcp::{ErrorData, RoleServer};
+use serde_json::json;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use super::handler::CHANNEL;
+use super::resources::Wanted;
+use crate::service::Service;
+
+/// Resources that one listener may subscribe to.
+const EACH: usize = 256;
+
+/// How long a listener may take to take one bell.
+const WITHIN: Duration = Duration::from_secs(30);
+
+/// When it is rung again for a task that nobody claims, since the first time.
+const AGAIN: [Duration; 4] =
+    [Duration::from_mins(5), Duration::from_mins(20), Duration::from_hours(1), Duration::from_hours(6)];
+
+/// Tasks that came together are rung for together.
+const TOGETHER: Duration = Duration::from_millis(20);
+
+/// The longest time between two looks at a queue.
+const LOOK: Duration = Duration::from_mins(1);
+
+/// Waiting tasks of one queue that are rung for: more say nothing more.
+const RUNG: usize = 100;
+
+/// How a listener is spoken to.
+pub enum Line {
+    /// A session; with channel messages, where its client takes them.
+    Session { peer: Peer<RoleServer>, channel: bool },
+    /// The answer to `subscriptions/listen`.
+    Stream(SubscriptionSink),
+}
+
+/// A listener.
+pub struct Ringer {
+    line: Line,
+    /// What it is still to hear of: each resource once.
+    pending: Mutex<BTreeSet<String>>,
+    bell: Notify,
+    wants: Mutex<HashMap<Wanted, CancellationToken>>,
+    gone: CancellationToken,
+}
+
+/// Who listens to a queue, and for which of its tasks it was rung.
+#[derive(Default)]
+struct Queue {
+    ringers: Vec<Arc<Ringer>>,
+    /// Whose turn it is.
+    turn: usize,
+    rung: HashMap<TaskId, Rung>,
+}
+
+struct Rung {
+    first: Timestamp,
+    times: usize,
+}
+
+/// All bells of the node.
+pub struct Bells {
+    service: Service,
+    queues: Mutex<HashMap<AgentName, Queue>>,
+}
+
+impl Bells {
+    pub fn new(service: Service) -> Self {
+        Self { service, queues: Mutex::default() }
+    }
+
+    pub fn join(&self, line: Line) -> Arc<Ringer> {
+        let ringer = Arc::new(Ringer {
+            line,
+            pending: Mutex::default(),
+            bell: Notify::new(),
+            wants: Mutex::default(),
+            gone: self.service.draining.child_token(),
+        });
+        tokio::spawn(Arc::clone(&ringer).speak());
+        ringer
+    }
+
+    pub fn leave(&self, ringer: &Arc<Ringer>) {
+        ringer.gone.cancel();
+        for queue in self.queues().values_mut() {
+            queue.ringers.retain(|known| !Arc::ptr_eq(known, ringer));
+        }
+    }
+
+    pub fn subscribe(self: &Arc<Self>, ringer: &Arc<Ringer>, wanted: Wanted) -> Result<(), ErrorData> {
+        let token = {
+            let mut wants = lock(&ringer.wants);
+            if wants.contains_key(&wanted) {
+                return Ok(());
+            }
+            if wants.len() >= EACH {
+                let what =
+                    format!("a session may subscribe to {EACH} resources; unsubscribe from some first");
+                return Err(ErrorData::invalid_params(what, None));
+            }
+            let token = ringer.gone.child_token();
+            wants.insert(wanted.clone(), token.clone());
+            token
+        };
+        match wanted {
+            Wanted::Task(id) => {
+                let watch = self.service.hub.watch(id);
+                tokio::spawn(follow(Arc::clone(ringer), watch, Wanted::Task(id).uri(), token));
+            }
+            Wanted::Queue(agent) => {
+                let mut queues = self.queues();
+                let fresh = !queues.contains_key(&agent);
+                queues.entry(agent.clone()).or_default().ringers.push(Arc::clone(ringer));
+                drop(queues);
+                if fresh {
+                    tokio::spawn(Arc::clone(self).serve(agent));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn unsubscribe(&self, ringer: &Arc<Ringer>, uri: &str) {
+        let Some(wanted) = Wanted::parse(uri) else { return };
+        if let Some(token) = lock(&ringer.wants).remove(&wanted) {
+            token.cancel();
+        }
+        if let Wanted::Queue(agent) = &wanted
+            && let Some(queue) = self.queues().get_mut(agent)
+        {
+            queue.ringers.retain(|known| !Arc::ptr_eq(known, ringer));
+        }
+    }
+
+    /// Rings for one queue, as long as somebody listens to it.
+    async fn serve(self: Arc<Self>, agent: AgentName) {
+        let mut arrivals = self.service.hub.arrivals();
+        loop {
+            let wait = match self.sweep(&agent).await {
+                Ok(Some(wait)) => wait.min(LOOK),
+                Ok(None) => return,
+                Err(why) => {
+                    warn!(agent = %agent, error = %why, "could not look for work to ring for");
+                    LOOK
+                }
+            };
+            tokio::select! {
+                changed = arrivals.changed() => if changed.is_err() { return },
+                () = tokio::time::sleep(wait) => {}
+                () = self.service.draining.cancelled() => return,
+            }
+            tokio::time::sleep(TOGETHER).await;
+            arrivals.mark_unchanged();
+        }
+    }
+
+    /// Rings for what waits and was not rung for yet, or long ago. Answers when to look again; none where nobody listens.
+    async fn sweep(&self, agent: &AgentName) -> Result<Option<Duration>, baton_store::Error> {
+        let now = self.service.now();
+        let (mut ready, next) = self.waiting(agent, now).await?;
+        // Whoever came first is rung for first.
+        ready.sort_unstable();
+        let paused = self.service.controls.pauses(agent);
+        let mut queues = self.queues();
+        let Some(queue) = queues.get_mut(agent) else { return Ok(None) };
+        if queue.ringers.is_empty() {
+            queues.remove(agent);
+            return Ok(None);
+        }
+        queue.rung.retain(|id, _| ready.binary_search(id).is_ok());
+        let mut again = next;
+        for id in ready.into_iter().filter(|_| !paused) {
+            let rung = queue.rung.get(&id).map(|rung| (rung.first, rung.times));
+            let due = match rung {
+                None => Some(now),
+                Some((first, times)) => AGAIN.get(times - 1).map(|after| first.after(*after)),
+            };
+            match due {
+                Some(at) if at <= now => {
+                    queue.turn = (queue.turn + 1) % queue.ringers.len();
+                    queue.ringers[queue.turn].ring(Wanted::Queue(agent.clone()).uri());
+                    let rung = queue.rung.entry(id).or_insert(Rung { first: now, times: 0 });
+                    rung.times += 1;
+                    let then = AGAIN.get(rung.times - 1).map(|after| rung.first.after(*after));
+                    again = [again, then].into_iter().flatten().min();
+                }
+                later => again = [again, later].into_iter().flatten().min(),
+            }
+        }
+        Ok(Some(again.map_or(LOOK, |at| at.since(now))))
+    }
+
+    /// The tasks that can be claimed, and when the next of the others can be.
+    async fn waiting(
+        &self,
+        agent: &AgentName,
+        now: Timestamp,
+    ) -> Result<(Vec<TaskId>, Option<Timestamp>), baton_store::Error> {
+        let (mut ready, mut next) = (Vec::new(), None);
+        for state in [TaskState::Submitted, TaskState::Working] {
+            let query = ListAllQuery {
+                agent: Some(agent.clone()),
+                state: Some(state),
+                after: None,
+                size: RUNG,
+                content: Content::default(),
+            };
+            for task in self.service.store.list_all(query).await?.tasks {
+                match &task.task.state {
+                    State::Ready { not_before: Some(at), .. } if *at > now => {
+                        next = [next, Some(*at)].into_iter().flatten().min();
+                    }
+                    State::Ready { .. } => ready.push(task.task.id),
+                    State::Running { .. }
+                    | State::Interrupted { .. }
+                    | State::Completed
+                    | State::Failed { .. }
+                    | State::Canceled
+                    | State::Rejected
+                    | State::Answered => {}
+                }
+            }
+        }
+        Ok((ready, next))
+    }
+
+    fn queues(&self) -> MutexGuard<'_, HashMap<AgentName, Queue>> {
+        lock(&self.queues)
+    }
+}
+
+/// Rings for each change of a task.
+async fn follow(
+    ringer: Arc<Ringer>,
+    mut watch: crate::service::hub::Watch,
+    uri: String,
+    over: CancellationToken,
+) {
+    loop {
+        tokio::select! {
+            () = watch.changed() => ringer.ring(uri.clone()),
+            () = over.cancelled() => return,
+        }
+    }
+}
+
+impl Ringer {
+    fn ring(&self, uri: String) {
+        lock(&self.pending).insert(uri);
+        self.bell.notify_one();
+    }
+
+    /// Says what is pending, one after the other, until the listener is gone.
+    async fn speak(self: Arc<Self>) {
+        loop {
+            tokio::select! {
+                () = self.bell.notified() => {}
+                () = self.gone.cancelled() => return,
+            }
+            loop {
+                let Some(uri) = lock(&self.pending).pop_first() else { break };
+                let said = tokio::select! {
+                    said = tokio::time::timeout(WITHIN, self.say(&uri)) => said,
+                    () = self.gone.cancelled() => return,
+                };
+                match said {
+                    Ok(Ok(())) => {}
+                    Ok(Err(why)) => {
+                        debug!(error = %why, "a listener of MCP hears nothing any more");
+                        return;
+                    }
+                    // It will hear of the next change; what it missed it reads with that.
+                    Err(_) => debug!(uri, "a listener of MCP does not read what it is told"),
+                }
+            }
+        }
+    }
+
+    async fn say(&self, uri: &str) -> Result<(), String> {
+        match &self.line {
+            Line::Stream(sink) => sink.notify_resource_updated(uri).await.map_err(|why| why.to_string()),
+            Line::Session { peer, channel } => {
+                let updated = ResourceUpdatedNotification::new(ResourceUpdatedNotificationParam::new(uri));
+                let updated = ServerNotification::ResourceUpdatedNotification(updated);
+                peer.send_notification(updated).await.map_err(|why| why.to_string())?;
+                if !channel {
+                    return Ok(());
+                }
+                let content = match Wanted::parse(uri) {
+                    Some(Wanted::Queue(agent)) => {
+                        format!(
+                            "The queue of {agent} has work. Call claim_next with agent {agent} to take it."
+                        )
+                    }
+                    Some(Wanted::Task(id)) => {
+                        format!("Task {id} has changed. Call get_task to look at it.")
+                    }
+                    None => return Ok(()),
+                };
+                let said = json!({"content": content, "meta": {"uri": uri}});
+                let note = CustomNotification::new(format!("notifications/{CHANNEL}"), Some(said));
+                peer.send_notification(ServerNotification::CustomNotification(note))
+                    .await
+                    .map_err(|why| why.to_string())
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
