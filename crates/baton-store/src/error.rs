@@ -32,6 +32,13 @@ pub enum Error {
     Corrupt(String),
 }
 
+impl Error {
+    /// What is asked of a store that was closed.
+    pub(crate) fn closed() -> Self {
+        Self::Unavailable("the node is shutting down".to_owned())
+    }
+}
+
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -43,6 +50,10 @@ pub enum OpenError {
         "the store in {path} has schema {found}, this program knows {known}: run the newer program that wrote it"
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("cannot read the URL of the store: {message}")]
+    Address { message: String },
+    #[error("the database {path} holds a store already: name one that is empty")]
+    Occupied { path: PathBuf },
     #[error("cannot use the data folder {path}: {source}")]
     Folder { path: PathBuf, source: std::io::Error },
     #[error("cannot open the database {path}: {message}")]

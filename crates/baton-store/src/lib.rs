@@ -1,19 +1,22 @@
 //! The store: the only crate that knows SQL.
 //!
 //! It is a few traits of domain verbs. A verb is a whole transaction; when it answers, what it did is on disk. The
-//! traits say nothing of a database: [`sqlite`] is the embedded one, and every backend passes the same conformance
+//! traits say nothing of a database: [`sqlite`] is the embedded one, [`postgres`] the one that nodes share, and every backend passes the same conformance
 //! suite (`tests/it/conformance`).
 
 mod access;
 mod approvals;
 mod audit;
+mod copy;
 pub mod crash;
 mod delivery;
 mod error;
 mod friends;
 mod hold;
+mod meta;
 mod needs;
 mod peers;
+pub mod postgres;
 pub mod sqlite;
 mod stored;
 mod tasks;
@@ -27,6 +30,7 @@ pub use approvals::{
     Registration, Turn,
 };
 pub use audit::{Actor, Audit, AuditQuery, AuditReport, AuditRow, Broken, NewAudit, Walk, chained};
+pub use copy::{Copied, copy};
 pub use delivery::{
     DeliveriesQuery, Delivery, DeliveryAttempt, Due, Edition, NewPush, Owed, PushConfig, Settle,
 };
@@ -36,6 +40,7 @@ pub use friends::{
     Seen, Signature, Standing, Verdict, Wish, friend_state,
 };
 pub use hold::{Held, Hold, Holds, NODE};
+pub use meta::Meta;
 pub use needs::{Attend, Attention, COUNTED, Needs, NeedsCounts};
 pub use peers::{Asked, Granted, GrantedAgent, Peer, PeerChange, Peers};
 pub use tasks::{
@@ -45,6 +50,6 @@ pub use tasks::{
 };
 
 /// Everything that a node keeps.
-pub trait Store: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention + Approvals {}
+pub trait Store: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention + Approvals + Meta {}
 
-impl<S: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention + Approvals> Store for S {}
+impl<S: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention + Approvals + Meta> Store for S {}

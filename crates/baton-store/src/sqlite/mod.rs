@@ -20,6 +20,7 @@ mod hot;
 mod list;
 mod lock;
 mod log;
+mod meta;
 mod needs;
 mod open;
 mod peers;
@@ -29,6 +30,7 @@ mod read;
 mod retire;
 mod rows;
 mod scope;
+pub(crate) mod source;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -110,12 +112,6 @@ impl Sqlite {
     pub async fn close(&self) {
         self.inner.readers.close();
         self.inner.writer.close().await;
-    }
-}
-
-impl Error {
-    fn closed() -> Self {
-        Self::Unavailable("the node is shutting down".to_owned())
     }
 }
 

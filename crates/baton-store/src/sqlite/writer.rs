@@ -19,6 +19,7 @@ use super::grants::Grants;
 use super::hold::{self, HoldWrite};
 use super::hot::{Hot, Kept};
 use super::lock::Lock;
+use super::meta::{self, MetaWrite};
 use super::needs::{self, AttendWrite};
 use super::peers::PeerWrite;
 use super::push::{PushAnswer, PushWrite, Pushed};
@@ -63,6 +64,7 @@ pub enum Write {
     Attend(Box<AttendWrite>, Reply<usize>),
     Retire(Vec<TaskId>, Reply<Vec<TaskId>>),
     Approval(Box<ApprovalWrite>, Reply<ApprovalAnswer>),
+    Meta(Box<MetaWrite>, Reply<Vec<u8>>),
     Close,
 }
 
@@ -147,6 +149,7 @@ enum Outcome {
     Befriended(Result<FriendAnswer, Error>),
     Peer(Box<Result<Option<Peer>, Error>>),
     Approved(Result<ApprovalAnswer, Error>),
+    Kept(Result<Vec<u8>, Error>),
 }
 
 /// Gives the answers of a group. Waking many callers from a thread outside of the runtime costs a wake-up each; one wake-up
@@ -275,6 +278,7 @@ fn commit(
             Write::Attend(write, _) => Outcome::Pruned(or_fail(needs::write(connection, write))?),
             Write::Retire(tasks, _) => Outcome::Retired(or_fail(running.retire(tasks))?),
             Write::Approval(write, _) => Outcome::Approved(or_fail(running.approval(write))?),
+            Write::Meta(write, _) => Outcome::Kept(or_fail(meta::write(connection, write))?),
             Write::Close => Outcome::Pruned(Ok(0)),
         });
     }
@@ -346,6 +350,7 @@ fn answer(write: Write, outcome: Outcome) {
         (Write::Friend(_, reply), Outcome::Befriended(result)) => drop(reply.send(result)),
         (Write::Peer(_, reply), Outcome::Peer(result)) => drop(reply.send(*result)),
         (Write::Approval(_, reply), Outcome::Approved(result)) => drop(reply.send(result)),
+        (Write::Meta(_, reply), Outcome::Kept(result)) => drop(reply.send(result)),
         (_, _) => {}
     }
 }
@@ -365,6 +370,7 @@ fn refuse(write: Write, why: Error) {
         Write::Friend(_, reply) => drop(reply.send(Err(why))),
         Write::Peer(_, reply) => drop(reply.send(Err(why))),
         Write::Approval(_, reply) => drop(reply.send(Err(why))),
+        Write::Meta(_, reply) => drop(reply.send(Err(why))),
         Write::Close => {}
     }
 }

@@ -234,7 +234,7 @@ const fn phase(state: &State) -> &'static str {
 }
 
 /// How long after its deadline a task is ended whose own node works on it: the runner ends its child first.
-const NODE_GRACE_MS: i64 = 15_000;
+pub const NODE_GRACE_MS: i64 = 15_000;
 
 /// When the clock does something to this task next.
 fn due_at(task: &Task) -> Option<Timestamp> {

@@ -146,9 +146,14 @@ pub async fn orphans_of_other_boots<B: Backend>() {
         world.apply(create_with(new(n), inputs, at(0))).await;
     }
     let world = world.reopen().await;
-    assert_eq!(world.store.orphaned("new", 1).await.unwrap(), [(task(1), 1)]);
-    let orphans = world.store.orphaned("new", 10).await.unwrap();
-    assert_eq!(orphans, [(task(1), 1), (task(2), 1)]);
+    let orphans = [(task(1), 1), (task(2), 1)];
+    if world.store.shared() {
+        // Another node that works is not known from one that died: leases say so.
+        assert_eq!(world.store.orphaned("new", 10).await.unwrap(), []);
+    } else {
+        assert_eq!(world.store.orphaned("new", 1).await.unwrap(), orphans[..1]);
+        assert_eq!(world.store.orphaned("new", 10).await.unwrap(), orphans);
+    }
     for (id, attempt) in orphans {
         let lapsed = Input::LeaseLapsed { attempt, loss: LeaseLoss::NodeDied };
         world.change(id, vec![lapsed], at(5)).await;
