@@ -1,15 +1,17 @@
 //! Everything of an embedded store, moved into the shared one. It knows neither what the tables mean nor which there are:
 //! both schemas call the same things by the same names, and what each column holds is asked of the target.
 
+use std::error::Error;
 use std::path::Path;
 use std::pin::pin;
 
+use bytes::BytesMut;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use tokio::sync::mpsc;
 use tokio_postgres::Transaction;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
 
 use crate::postgres::target::{self, Column, Target};
@@ -63,7 +65,8 @@ pub async fn copy(
     Ok(all)
 }
 
-/// A value on its way.
+/// A value on its way, of the type of its column.
+#[derive(Debug)]
 enum Cell {
     Null,
     Number(i64),
@@ -73,17 +76,23 @@ enum Cell {
     Id(Uuid),
 }
 
-impl Cell {
-    fn value(&self) -> &(dyn ToSql + Sync) {
+impl ToSql for Cell {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match self {
-            Self::Null => &None::<i64>,
-            Self::Number(number) => number,
-            Self::Truth(truth) => truth,
-            Self::Text(text) => text,
-            Self::Bytes(bytes) => bytes,
-            Self::Id(id) => id,
+            Self::Null => Ok(IsNull::Yes),
+            Self::Number(number) => number.to_sql(kind, out),
+            Self::Truth(truth) => truth.to_sql(kind, out),
+            Self::Text(text) => text.to_sql(kind, out),
+            Self::Bytes(bytes) => bytes.to_sql(kind, out),
+            Self::Id(id) => id.to_sql(kind, out),
         }
     }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
 }
 
 /// Reads a table on a thread of its own and writes it as it comes.
@@ -107,7 +116,7 @@ async fn copy_table(
     let mut rows = 0;
     while let Some(batch) = batches.recv().await {
         for row in &batch {
-            let values: Vec<_> = row.iter().map(Cell::value).collect();
+            let values: Vec<_> = row.iter().map(|cell| cell as &(dyn ToSql + Sync)).collect();
             writer.as_mut().write(&values).await.map_err(|why| target::said(why.into()))?;
             rows += 1;
         }
@@ -126,7 +135,7 @@ fn read_table(
     table: &str,
     columns: &[Column],
     batches: &mpsc::Sender<Vec<Vec<Cell>>>,
-) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<(), Box<dyn Error + Send + Sync>> {
     let names: Vec<_> = columns.iter().map(|column| source_column(table, &column.name)).collect();
     // By the key: the audit log is only added to at its end.
     let sql = format!("SELECT {} FROM \"{table}\" ORDER BY 1", names.join(", "));
@@ -157,7 +166,7 @@ fn cell(
     row: &Row<'_>,
     at: usize,
     Column { name, kind }: &Column,
-) -> Result<Cell, Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<Cell, Box<dyn Error + Send + Sync>> {
     Ok(match (row.get_ref(at)?, kind) {
         (ValueRef::Null, _) => Cell::Null,
         (ValueRef::Integer(number), &Type::INT8) => Cell::Number(number),

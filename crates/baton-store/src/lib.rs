@@ -1,8 +1,8 @@
 //! The store: the only crate that knows SQL.
 //!
 //! It is a few traits of domain verbs. A verb is a whole transaction; when it answers, what it did is on disk. The
-//! traits say nothing of a database: [`sqlite`] is the embedded one, [`postgres`] the one that nodes share, and every backend passes the same conformance
-//! suite (`tests/it/conformance`).
+//! traits say nothing of a database: [`sqlite`] is the embedded one, [`postgres`] the one that nodes share, and every
+//! backend passes the same conformance suite (`tests/it/conformance`).
 
 mod access;
 mod approvals;
@@ -50,6 +50,12 @@ pub use tasks::{
 };
 
 /// Everything that a node keeps.
-pub trait Store: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention + Approvals + Meta {}
+pub trait Store:
+    Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention + Approvals + Meta
+{
+}
 
-impl<S: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention + Approvals + Meta> Store for S {}
+impl<S: Tasks + Access + Delivery + Audit + Holds + Friends + Peers + Attention + Approvals + Meta> Store
+    for S
+{
+}

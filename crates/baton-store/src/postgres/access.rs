@@ -10,13 +10,13 @@ use tokio_postgres::Row;
 
 use super::failure::Failure;
 use super::pool::{Ask, Tx, Work};
-use super::rows::{self, digest, escaped, millis, number, optional_time, text, time};
+use super::rows::{self, digest, escaped, millis, number, optional_time, text, time, unescaped};
 use super::{Postgres, audit};
 use crate::stored::named::grant_state;
 use crate::stored::to_json;
 use crate::{
-    Access, AccessToken, Actor, Credential, Elsewhere, Error, Grant, GrantChange, GrantRecord, GrantState,
-    NewGrant, Opened, Usage, Verb,
+    Access, AccessToken, Actor, Bound, Credential, Elsewhere, Error, Grant, GrantChange, GrantRecord,
+    GrantState, NewGrant, Opened, Usage, Verb,
 };
 
 /// The columns of [`stored`], in its order, without tokens.
@@ -25,13 +25,14 @@ pub const GRANT: &str = r#""grant".id, label, agents, verbs, limits, expires_at,
 
 /// A grant with its tokens: a column of arrays for each of what they have.
 const WITH_TOKENS: &str = r#"SELECT {}, known.digests, known.hints, known.starts, known.ends,
-    lent.digests, lent.of, lent.starts, lent.ends
+    lent.digests, lent.of, lent.starts, lent.ends, lent.approvals, lent.resources
 FROM "grant" CROSS JOIN LATERAL (
     SELECT array_agg(digest ORDER BY created_at, digest) AS digests, array_agg(hint ORDER BY created_at, digest) AS hints,
         array_agg(created_at ORDER BY created_at, digest) AS starts, array_agg(expires_at ORDER BY created_at, digest) AS ends
     FROM credential WHERE grant_id = "grant".id) AS known
 CROSS JOIN LATERAL (
     SELECT array_agg(digest ORDER BY created_at, digest) AS digests, array_agg(verbs ORDER BY created_at, digest) AS of,
+        array_agg(approval ORDER BY created_at, digest) AS approvals, array_agg(resource ORDER BY created_at, digest) AS resources,
         array_agg(created_at ORDER BY created_at, digest) AS starts, array_agg(expires_at ORDER BY created_at, digest) AS ends
     FROM access_token WHERE grant_id = "grant".id) AS lent"#;
 
@@ -74,7 +75,8 @@ INSERT INTO credential (digest, grant_id, hint, created_at, expires_at) VALUES (
 ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE credential.grant_id = excluded.grant_id";
 
 const INSERT_ACCESS_TOKEN: &str = "-- store.insert_access_token
-INSERT INTO access_token (digest, grant_id, verbs, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)";
+INSERT INTO access_token (digest, grant_id, verbs, created_at, expires_at, approval, resource)
+VALUES ($1, $2, $3, $4, $5, $6, $7)";
 
 const DELETE_ACCESS_TOKEN: &str = "-- store.delete_access_token
 DELETE FROM access_token WHERE digest = $1";
@@ -84,6 +86,10 @@ pub const END_PUSH_CONFIGS: &str = "-- store.end_push_configs
 UPDATE push_config SET state = 'ended', reason = 'revoked', failures = 0, due_at = NULL, revision = revision + 1,
     held_by = NULL, held_until = NULL
 WHERE grant_id = $1 AND reason IS DISTINCT FROM 'revoked'";
+
+/// What clients were allowed ends with the grant.
+const DELETE_APPROVALS: &str = "-- store.delete_approvals
+DELETE FROM approval WHERE grant_id = $1";
 
 const LIST_STALE: &str = "-- store.list_grants_with_stale_tokens
 SELECT DISTINCT grant_id FROM access_token WHERE expires_at <= $1";
@@ -182,6 +188,10 @@ fn stored_with_tokens(row: &Row) -> Result<Stored, Failure> {
         });
     }
     let (starts, ends) = (times(22)?, times(23)?);
+    let texts = |at| -> Result<Vec<Option<&str>>, Failure> {
+        Ok(row.try_get::<_, Option<Vec<Option<&str>>>>(at)?.unwrap_or_default())
+    };
+    let (approvals, resources) = (texts(24)?, texts(25)?);
     let verbs: Vec<Option<&str>> = row.try_get::<_, Option<_>>(21)?.unwrap_or_default();
     for (n, digest) in bytes(20)?.into_iter().enumerate() {
         let of: Option<Vec<Verb>> =
@@ -192,9 +202,16 @@ fn stored_with_tokens(row: &Row) -> Result<Stored, Failure> {
             verbs: of.map(Arc::from),
             created_at,
             expires_at,
+            bound: bound(&approvals, &resources, n),
         });
     }
     Ok(stored)
+}
+
+/// What the token in place `n` is tied to.
+fn bound(approvals: &[Option<&str>], resources: &[Option<&str>], n: usize) -> Option<Bound> {
+    let (approval, resource) = (approvals[n]?, resources[n]?);
+    Some(Bound { approval: unescaped(approval).into(), resource: unescaped(resource).into() })
 }
 
 /// Writes a new grant.
@@ -248,7 +265,10 @@ pub async fn change(
     let (actor, now) = by;
     let Some(mut grant) = change.apply(before, now)? else { return Ok(None) };
     put_access_tokens(tx, before, &grant).await?;
-    if matches!(change, GrantChange::Issue { .. } | GrantChange::Tidy) {
+    if matches!(
+        change,
+        GrantChange::Issue { .. } | GrantChange::Hand { .. } | GrantChange::Withdraw(_) | GrantChange::Tidy
+    ) {
         return Ok(Some(grant));
     }
     grant.changed_at = now;
@@ -263,12 +283,15 @@ pub async fn change(
     put_credentials(tx, &before.credentials, &grant).await?;
     if grant.state.is_over() {
         tx.execute(END_PUSH_CONFIGS, &[&id]).await?;
+        tx.execute(DELETE_APPROVALS, &[&id]).await?;
     }
     let detail = match change {
         GrantChange::Rotate { until, .. } => json!({"overlapUntil": until}).to_string(),
         GrantChange::Pause
         | GrantChange::Resume
         | GrantChange::Issue { .. }
+        | GrantChange::Hand { .. }
+        | GrantChange::Withdraw(_)
         | GrantChange::Tidy
         | GrantChange::Revoke
         | GrantChange::Expire => String::new(),
@@ -300,10 +323,14 @@ async fn put_access_tokens(tx: &Tx<'_>, before: &Grant, after: &Grant) -> Result
         tx.execute(DELETE_ACCESS_TOKEN, &[&&gone.digest[..]]).await?;
     }
     for new in after.access_tokens.iter().filter(|token| !is_in(before, token)) {
-        let AccessToken { digest, verbs, created_at, expires_at } = new;
+        let AccessToken { digest, verbs, created_at, expires_at, bound } = new;
+        let approval = bound.as_ref().map(|bound| escaped(&bound.approval));
+        let resource = bound.as_ref().map(|bound| escaped(&bound.resource));
         let verbs = verbs.as_ref().map(|verbs| to_json(&verbs.to_vec()));
         let (from, until) = (created_at.as_millis(), expires_at.as_millis());
-        tx.execute(INSERT_ACCESS_TOKEN, &[&&digest[..], &escaped(&after.id), &verbs, &from, &until]).await?;
+        let bind: rows::Bind<'_> =
+            &[&&digest[..], &escaped(&after.id), &verbs, &from, &until, &approval, &resource];
+        tx.execute(INSERT_ACCESS_TOKEN, bind).await?;
     }
     Ok(())
 }
@@ -315,14 +342,17 @@ fn opened(grant: Grant, token: &[u8; 32], now: Timestamp) -> Option<Opened> {
     }
     let known = grant.credentials.iter().find(|known| known.digest == *token);
     let lent = grant.access_tokens.iter().find(|lent| lent.digest == *token);
-    let (until, verbs) = match (known, lent) {
-        (Some(known), _) => (known.expires_at, None),
-        (None, Some(lent)) => (Some(lent.expires_at), lent.verbs.clone()),
+    let (until, verbs, resource) = match (known, lent) {
+        (Some(known), _) => (known.expires_at, None, None),
+        (None, Some(lent)) => {
+            let resource = lent.bound.as_ref().map(|bound| Arc::clone(&bound.resource));
+            (Some(lent.expires_at), lent.verbs.clone(), resource)
+        }
         (None, None) => return None,
     };
     let until = [until, grant.expires_at].into_iter().flatten().min();
     let is_over = until.is_some_and(|until| until <= now);
-    (!is_over).then(|| Opened { grant: Arc::new(grant), until, verbs })
+    (!is_over).then(|| Opened { grant: Arc::new(grant), until, verbs, resource })
 }
 
 impl Postgres {

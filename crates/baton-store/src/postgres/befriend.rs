@@ -68,7 +68,7 @@ pub enum FriendWrite {
     Approve { id: String, grant: NewGrant },
     Deny { id: String, by: Actor, now: Timestamp },
     PickUp { id: String, credential: NewCredential, by: Actor, now: Timestamp },
-    Expire { now: Timestamp, most: usize },
+    Expire { id: String, now: Timestamp },
     Prune { before: Timestamp, most: usize },
 }
 
@@ -101,8 +101,8 @@ impl Work for Befriend {
             FriendWrite::PickUp { id, credential, by, now } => {
                 self.pick_up(tx, id, credential, (by, *now)).await?
             }
-            FriendWrite::Expire { now, most } => {
-                return Ok(FriendAnswer::Count(expire(tx, *now, *most).await?));
+            FriendWrite::Expire { id, now } => {
+                return Ok(FriendAnswer::Count(expire(tx, id, *now).await?));
             }
             FriendWrite::Prune { before, most } => {
                 let gone = tx.execute(PRUNE_FRIEND_REQUESTS, &[&before.as_millis(), &int(*most)]).await?;
@@ -178,24 +178,21 @@ async fn approve(tx: &Tx<'_>, id: &str, new: &NewGrant) -> Result<FriendRequest,
     decide(tx, request, (&new.by, new.now), "friend.approve").await
 }
 
-async fn expire(tx: &Tx<'_>, now: Timestamp, most: usize) -> Result<usize, Failure> {
-    let lapsed = lapsed(tx, now, most).await?;
-    for id in &lapsed {
-        let mut request = load(tx, id).await?;
-        // Another node may have come first.
-        let Ok(state) = step(request.state, Input::Lapsed, now) else { continue };
-        request.state = state;
-        let grant = match &request.grant {
-            Some(grant) => access::load(tx, grant).await?,
-            None => None,
-        };
-        // Where the operator handed a token over instead, nobody need come for one.
-        if let Some(grant) = grant.filter(|grant| grant.credentials.is_empty()) {
-            access::change(tx, &grant, &GrantChange::Revoke, (&Actor::node(), now)).await?;
-        }
-        decide(tx, request, (&Actor::node(), now), "friend.expire").await?;
+/// How many were ended: none where another node came first.
+async fn expire(tx: &Tx<'_>, id: &str, now: Timestamp) -> Result<usize, Failure> {
+    let mut request = load(tx, id).await?;
+    let Ok(state) = step(request.state, Input::Lapsed, now) else { return Ok(0) };
+    request.state = state;
+    let grant = match &request.grant {
+        Some(grant) => access::load(tx, grant).await?,
+        None => None,
+    };
+    // Where the operator handed a token over instead, nobody need come for one.
+    if let Some(grant) = grant.filter(|grant| grant.credentials.is_empty()) {
+        access::change(tx, &grant, &GrantChange::Revoke, (&Actor::node(), now)).await?;
     }
-    Ok(lapsed.len())
+    decide(tx, request, (&Actor::node(), now), "friend.expire").await?;
+    Ok(1)
 }
 
 /// Requests that time has ended, and of which nobody has said so.

@@ -179,13 +179,15 @@ impl Friends for Postgres {
     }
 
     async fn expire_friend_requests(&self, now: Timestamp, most: usize) -> Result<usize, Error> {
-        // Mostly there are none.
-        if befriend::lapsed(&*self.inner.connections, now, 1).await?.is_empty() {
-            return Ok(0);
+        let lapsed = befriend::lapsed(&*self.inner.connections, now, most).await?;
+        // One by one: a transaction that has told of one locks no other.
+        for id in &lapsed {
+            self.counted("expire_friend_request", FriendWrite::Expire { id: id.clone(), now }).await?;
         }
-        let count = self.counted("expire_friend_requests", FriendWrite::Expire { now, most }).await?;
-        self.inner.teller.tell(Elsewhere::Grants);
-        Ok(count)
+        if !lapsed.is_empty() {
+            self.inner.teller.tell(Elsewhere::Grants);
+        }
+        Ok(lapsed.len())
     }
 
     async fn prune_friend_requests(&self, before: Timestamp, most: usize) -> Result<usize, Error> {

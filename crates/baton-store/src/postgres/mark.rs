@@ -15,6 +15,9 @@ use super::rows::Bind;
 /// Rows of one node: as many transactions can be under way at once.
 const SLOTS: i64 = 64;
 
+/// Transactions that can be under way beside the writer's; the last row says that the node is there.
+pub const MOST: usize = 62;
+
 /// The row of the writer.
 pub const WRITER: i64 = 0;
 

@@ -7,6 +7,8 @@
 
 mod access;
 mod apply;
+mod approvals;
+mod approve;
 mod audit;
 mod batch;
 mod befriend;

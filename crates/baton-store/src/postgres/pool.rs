@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use tracing::warn;
 
 use super::failure::{Again, Failure};
-use super::mark::{MARK, Mark, Marks};
+use super::mark::{MARK, MOST, Mark, Marks};
 use super::rows::Bind;
 use super::settings::{Clock, Settings};
 use crate::Error;
@@ -56,7 +56,7 @@ impl Connections {
         let manager = Manager::from_config(settings.config.clone(), settings.trust.connector()?, recycling);
         let wait = Some(settings.patience);
         let pool = Pool::builder(manager)
-            .max_size(settings.connections.max(1))
+            .max_size(settings.connections.clamp(1, MOST))
             .timeouts(Timeouts { wait, create: wait, recycle: wait })
             .runtime(Runtime::Tokio1)
             .build()
@@ -113,11 +113,11 @@ impl Connections {
     }
 
     async fn attempt<W: Work>(&self, work: &W) -> Result<W::Answer, Failure> {
-        let marks = self.marks()?;
-        let busy = || Failure::Lost("too many transactions are under way".to_owned());
-        let slot = marks.take().ok_or_else(busy)?;
-        let mark = slot.next();
+        // Whoever has a connection has a slot: there are more of these.
         let mut connection = self.get().await?;
+        let none_left = || Failure::Lost("too many transactions are under way".to_owned());
+        let slot = self.marks()?.take().ok_or_else(none_left)?;
+        let mark = slot.next();
         let (answer, committed) = self.once(&mut connection, &mark, work).await?;
         match committed {
             Ok(()) => Ok(answer),

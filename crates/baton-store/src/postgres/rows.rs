@@ -195,7 +195,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn unescaped(text: &str) -> Cow<'_, str> {
+pub fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains(ESCAPE) {
         return Cow::Borrowed(text);
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
+use super::failure::said;
 use super::tls::Trust;
 use crate::OpenError;
 
@@ -73,7 +74,7 @@ impl Settings {
             }
         }
         let plain = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
-        let mut config = Config::from_str(&plain).map_err(|why| refused(why.to_string()))?;
+        let mut config = Config::from_str(&plain).map_err(|why| refused(said(&why)))?;
         let (ssl, trust) = Trust::parse(&mode, roots).map_err(refused)?;
         let hosts = config.get_hosts();
         let sockets = hosts.iter().filter(|host| matches!(host, Host::Unix(_))).count();
@@ -114,12 +115,12 @@ pub fn is_postgres(url: &str) -> bool {
 
 /// What every connection is held to; what the URL says beside it stays.
 fn bound(config: &mut Config) {
-    let said = config.get_options().unwrap_or_default();
+    let more = config.get_options().unwrap_or_default();
     // A statement of ours finds its rows by an index: a table that was small when its plan was made may not stay so.
     let options = format!(
         "-c statement_timeout={} -c lock_timeout={} -c idle_in_transaction_session_timeout={} \
          -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off \
-         -c jit=off -c client_min_messages=warning {said}",
+         -c jit=off -c client_min_messages=warning {more}",
         STATEMENT.as_millis(),
         LOCK.as_millis(),
         IDLE_IN_TRANSACTION.as_millis()

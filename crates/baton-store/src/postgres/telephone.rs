@@ -131,10 +131,9 @@ impl Drop for Telephone {
 
 /// Tells and listens, over one connection that is made again where it is lost.
 async fn talk(ears: Arc<Ears>) {
-    let mut first = true;
     loop {
         let why = match connect(&ears.settings, &ears.tls).await {
-            Ok(connected) => converse(&ears, connected, std::mem::take(&mut first)).await,
+            Ok(connected) => converse(&ears, connected).await,
             Err(why) => Err(why),
         };
         // What was under way may not have been told.
@@ -147,8 +146,8 @@ async fn talk(ears: Arc<Ears>) {
     }
 }
 
-/// Until the connection is lost. `first`: nothing can have been missed.
-async fn converse(ears: &Ears, (client, mut connection): Connected, first: bool) -> Result<(), Failure> {
+/// Until the connection is lost.
+async fn converse(ears: &Ears, (client, mut connection): Connected) -> Result<(), Failure> {
     let (from, heard) = (AtomicI32::new(0), Gathering::default());
     let driving = async {
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
@@ -167,9 +166,8 @@ async fn converse(ears: &Ears, (client, mut connection): Connected, first: bool)
             client.batch_execute(&format!("LISTEN \"{channel}\"")).await?;
         }
         ears.teller.0.hears.store(ears.settings.listens, Ordering::Relaxed);
-        if !first {
-            ears.observer.elsewhere(&[Elsewhere::Anything]);
-        }
+        // What was told before is missed.
+        ears.observer.elsewhere(&[Elsewhere::Anything]);
         let mut pulse = tokio::time::interval(PULSE);
         pulse.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -244,24 +242,61 @@ async fn look(ears: &Ears, known: &mut HashMap<TaskId, u64>) -> Result<(), Failu
         known.clear();
         return Ok(());
     }
-    for (id, seq) in own {
-        let known = known.entry(id).or_default();
-        *known = seq.max(*known);
-    }
     let ids: Vec<_> = watched.into_iter().map(uuid).collect();
-    let mut seen = HashMap::with_capacity(ids.len());
-    let mut changes = Vec::new();
-    for row in ears.connections.query(LIST_WATCHED, &[&ids]).await? {
-        let (id, seq) = (id(&row, 0)?, count(&row, 1)?);
-        let known = known.get(&id).copied().unwrap_or_default();
-        if known < seq {
-            changes.push(Elsewhere::Task { id, seq });
-        }
-        seen.insert(id, seq.max(known));
-    }
-    *known = seen;
+    let rows = ears.connections.query(LIST_WATCHED, &[&ids]).await?;
+    let found = rows.iter().map(|row| Ok((id(row, 0)?, count(row, 1)?))).collect::<Result<_, Failure>>()?;
+    let changes = news(known, own, found);
     if !changes.is_empty() {
         ears.observer.elsewhere(&changes);
     }
     Ok(())
+}
+
+/// What is not known of what was found; from now on it is. `own`: how far this node brought tasks itself.
+fn news(
+    known: &mut HashMap<TaskId, u64>,
+    own: HashMap<TaskId, u64>,
+    found: Vec<(TaskId, u64)>,
+) -> Vec<Elsewhere> {
+    for (id, seq) in own {
+        let known = known.entry(id).or_default();
+        *known = seq.max(*known);
+    }
+    let mut next = HashMap::with_capacity(found.len());
+    let mut changes = Vec::new();
+    for (id, seq) in found {
+        let before = known.get(&id).copied().unwrap_or_default();
+        if before < seq {
+            changes.push(Elsewhere::Task { id, seq });
+        }
+        next.insert(id, seq.max(before));
+    }
+    *known = next;
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn what_is_found_is_told_once_and_own_changes_never() {
+        let task = |n| TaskId::new(Uuid::from_u128(n));
+        let told = |n, seq| Elsewhere::Task { id: task(n), seq };
+        let own = |n, seq| HashMap::from([(task(n), seq)]);
+        let mut known = HashMap::new();
+        let found = |first, second| vec![(task(1), first), (task(2), second)];
+        assert_eq!(news(&mut known, own(2, 7), found(3, 7)), [told(1, 3)]);
+        assert_eq!(news(&mut known, HashMap::new(), found(3, 7)), []);
+        // Written down after what was found was read: not told the next time either.
+        assert_eq!(news(&mut known, own(1, 4), found(3, 8)), [told(2, 8)]);
+        assert_eq!(news(&mut known, HashMap::new(), found(4, 8)), []);
+        // Another node went on from there.
+        assert_eq!(news(&mut known, own(1, 5), found(6, 8)), [told(1, 6)]);
+        // What is not watched any more is forgotten.
+        assert_eq!(news(&mut known, own(3, 1), vec![(task(2), 8)]), []);
+        assert_eq!(known.len(), 1);
+    }
 }

@@ -8,7 +8,6 @@ use baton_core::ident::{AgentName, TaskId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use super::rows::uuid;
 use crate::Elsewhere;
 
 /// Bytes of one notification; PostgreSQL takes less than 8,000.
@@ -107,7 +106,7 @@ struct Note {
 }
 
 /// Bytes of a task in a note, the most that an agent's name takes, and those of all else.
-const TASK_BYTES: usize = 60;
+const TASK_BYTES: usize = 66;
 const NAME_BYTES: usize = 68;
 const OTHER_BYTES: usize = 100;
 
@@ -132,7 +131,7 @@ impl Note {
         }
         for (id, seq) in tasks {
             make_room(&mut note, TASK_BYTES);
-            note.tasks.push((uuid(id).simple().to_string(), seq));
+            note.tasks.push((id.to_string(), seq));
             is_empty = false;
         }
         if !is_empty {
@@ -191,7 +190,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_may_be_anything() {
-        for text in ["", "[]", r#"{"tasks":[["no id",1]]}"#, r#"{"ready":["No Name"]}"#] {
+        for text in ["", "1", r#"{"tasks":[["no id",1]]}"#, r#"{"ready":["No Name"]}"#] {
             assert_eq!(read(text), [Elsewhere::Anything], "{text}");
         }
         assert_eq!(read(r#"{"news":1}"#), []);

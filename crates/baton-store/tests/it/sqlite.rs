@@ -21,7 +21,13 @@ use crate::conformance::world::{Heard, World, claim};
 use crate::conformance::{Backend, suite};
 
 /// A folder of its own.
-struct Folder(TempDir);
+pub struct Folder(TempDir);
+
+impl Folder {
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
 
 impl Backend for Folder {
     type Store = Sqlite;

@@ -192,10 +192,56 @@ CREATE TABLE access_token (
     -- NULL where it is for all of them.
     verbs      TEXT,
     created_at BIGINT NOT NULL,
-    expires_at BIGINT NOT NULL CHECK (expires_at > created_at)
+    expires_at BIGINT NOT NULL CHECK (expires_at > created_at),
+    -- Of a client: by which approval, and for what of the node (a path below its URL). NULL where it is for a token.
+    approval   TEXT COLLATE "C",
+    resource   TEXT COLLATE "C",
+    CHECK ((approval IS NULL) = (resource IS NULL))
 );
 CREATE INDEX access_token_of ON access_token (grant_id);
 CREATE INDEX access_token_ends ON access_token (expires_at);
+
+-- Clients of OAuth that registered themselves, which gives them nothing.
+CREATE TABLE oauth_client (
+    id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    name       TEXT   NOT NULL,
+    redirects  TEXT   NOT NULL,
+    origin     TEXT COLLATE "C" NOT NULL,
+    created_at BIGINT NOT NULL,
+    -- When an operator last allowed it something.
+    used_at    BIGINT
+);
+CREATE INDEX oauth_client_unused ON oauth_client (origin, created_at) WHERE used_at IS NULL;
+
+-- What an operator allowed one client: a grant, for a resource, with some of its verbs. What is over is deleted.
+CREATE TABLE approval (
+    id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    grant_id   TEXT COLLATE "C" NOT NULL REFERENCES "grant" (id),
+    made_grant BOOLEAN NOT NULL,
+    client     TEXT COLLATE "C" NOT NULL,
+    name       TEXT   NOT NULL,
+    redirect   TEXT   NOT NULL,
+    resource   TEXT   NOT NULL,
+    verbs      TEXT   NOT NULL,
+    -- SHA-256 of the code, which is kept to know it when it comes again.
+    code       BYTEA  NOT NULL UNIQUE CHECK (length(code) = 32),
+    state      TEXT COLLATE "C" NOT NULL CHECK (state IN ('coded', 'open')),
+    challenge  BYTEA  CHECK (length(challenge) = 32),
+    -- SHA-256 of what its refresh tokens share, of the one that is good, and of the one before.
+    family     BYTEA  UNIQUE CHECK (length(family) = 32),
+    refresh    BYTEA  CHECK (length(refresh) = 32),
+    before     BYTEA  CHECK (length(before) = 32),
+    turned_at  BIGINT,
+    until      BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    created_by TEXT   NOT NULL,
+    CHECK ((state = 'coded') = (challenge IS NOT NULL)),
+    CHECK ((state = 'open') = (family IS NOT NULL) AND (family IS NULL) = (refresh IS NULL)),
+    CHECK ((family IS NULL) = (turned_at IS NULL) AND (family IS NOT NULL OR before IS NULL))
+);
+CREATE INDEX approval_of ON approval (grant_id, id);
+CREATE INDEX approval_until ON approval (until);
+CREATE INDEX approval_client ON approval (client);
 
 -- Where a task's updates are pushed. `cursor` is the truth of what is delivered: what the log holds after it is owed.
 CREATE TABLE push_config (

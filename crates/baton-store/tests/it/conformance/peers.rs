@@ -11,7 +11,7 @@ use super::grants::ann;
 use super::script::*;
 use super::world::World;
 
-fn peer(n: u32, now: i64) -> Peer {
+pub fn peer(n: u32, now: i64) -> Peer {
     Peer {
         id: format!("0199f0a2-7c1e-7d3a-8f00-{n:012}"),
         name: format!("Peer {n}"),

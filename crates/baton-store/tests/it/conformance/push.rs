@@ -33,7 +33,7 @@ fn hook_at(id: &str, target: &str) -> NewPush {
     }
 }
 
-async fn put<B: Backend>(world: &World<B>, n: u128, new: NewPush, now: i64) -> PushConfig {
+pub async fn put<B: Backend>(world: &World<B>, n: u128, new: NewPush, now: i64) -> PushConfig {
     world.store.put_push_config(&by_owner(), task(n), new, at(now)).await.unwrap()
 }
 
@@ -45,7 +45,7 @@ async fn owed<B: Backend>(world: &World<B>, now: i64) -> Vec<Owed> {
     world.store.owed(TARGET, at(now), 100).await.unwrap()
 }
 
-fn settle(config: &PushConfig, cursor: u64, input: Happened, now: i64) -> Settle {
+pub fn settle(config: &PushConfig, cursor: u64, input: Happened, now: i64) -> Settle {
     let attempt = DeliveryAttempt {
         number: 0,
         seq: cursor,
@@ -70,7 +70,7 @@ fn revision(millis: i64) -> u64 {
     u64::try_from(at(millis).as_millis()).unwrap()
 }
 
-const TAKEN: Happened = Happened::Taken { more: false };
+pub const TAKEN: Happened = Happened::Taken { more: false };
 
 const fn idle() -> State {
     State::Active { failures: 0, due_at: None }

@@ -90,9 +90,9 @@ pub fn scripts() -> Vec<Script> {
 }
 
 /// What was answered last, and everything that happened.
-type Played = (New, Arc<Snapshot>, Vec<Arc<Event>>);
+pub type Played = (New, Arc<Snapshot>, Vec<Arc<Event>>);
 
-async fn play<B: Backend>(world: &World<B>) -> Vec<Played> {
+pub async fn play<B: Backend>(world: &World<B>) -> Vec<Played> {
     let mut played = Vec::new();
     for (new, operations) in scripts() {
         let mut applied = world.apply(create(new.clone(), at(0))).await;

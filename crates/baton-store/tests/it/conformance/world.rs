@@ -53,8 +53,13 @@ impl<B: Backend> World<B> {
 
     /// Closes the store and opens it again: all that is known is what was stored.
     pub async fn reopen(self) -> Self {
+        Self::over(self.close().await).await
+    }
+
+    /// Closes the store; what it stored is there.
+    pub async fn close(self) -> B {
         B::close(Arc::into_inner(self.store).expect("nobody else uses the store")).await;
-        Self::over(self.backend).await
+        self.backend
     }
 
     pub async fn apply(&self, op: Op) -> Applied {

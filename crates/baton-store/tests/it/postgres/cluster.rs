@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use baton_store::postgres::Settings;
 use tempfile::TempDir;
@@ -16,9 +16,11 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/pos
 const SHARED: &str = "baton-tests-postgres";
 
 /// A cluster that runs as long as this is there, and some seconds longer.
+#[derive(Clone)]
 pub struct Cluster {
     folder: PathBuf,
-    _used: File,
+    port: String,
+    _used: Arc<File>,
 }
 
 impl Cluster {
@@ -26,7 +28,8 @@ impl Cluster {
     fn up(folder: PathBuf, settings: &[&str]) -> Self {
         let used = OpenOptions::new().append(true).create(true).open(folder.with_extension("users")).unwrap();
         used.lock_shared().unwrap();
-        let cluster = Self { folder, _used: used };
+        let port = settings.iter().find_map(|setting| setting.strip_prefix("port="));
+        let cluster = Self { folder, port: port.unwrap_or("5432").to_owned(), _used: Arc::new(used) };
         cluster.run("up", settings);
         cluster
     }
@@ -55,14 +58,14 @@ impl Cluster {
 
     /// The URL of a database in it; `more` are further settings of the connection.
     pub fn url(&self, more: &str) -> String {
-        format!("postgres:///postgres?host={}&user=baton&{more}", self.folder.display())
+        format!("postgres:///postgres?host={}&port={}&user=baton&{more}", self.folder.display(), self.port)
     }
 }
 
 /// One that a test has for itself: it may stop it.
 pub struct Own {
     pub cluster: Cluster,
-    folder: TempDir,
+    _folder: TempDir,
 }
 
 impl Own {
@@ -70,12 +73,7 @@ impl Own {
         let folder = tempfile::tempdir().unwrap();
         open_to_others(folder.path());
         let cluster = Cluster::up(folder.path().join("pg"), settings);
-        Self { cluster, folder }
-    }
-
-    /// Where the test may put files that the server reads.
-    pub fn folder(&self) -> &Path {
-        self.folder.path()
+        Self { cluster, _folder: folder }
     }
 }
 
@@ -89,6 +87,14 @@ impl Drop for Own {
 pub fn open_to_others(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A file that is the server's alone, as it asks of its keys.
+pub fn give_to_server(path: &Path) {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let server = std::fs::metadata(Cluster::shared().folder.join("data")).unwrap();
+    chown(path, Some(server.uid()), Some(server.gid())).unwrap();
 }
 
 /// A schema of its own in a cluster: as good as a database of its own.
@@ -112,8 +118,8 @@ impl Schema {
         Self { name, url }
     }
 
-    pub fn url(&self) -> &str {
-        &self.url
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     pub fn settings(&self) -> Settings {
@@ -126,9 +132,9 @@ impl Schema {
     }
 
     /// Ends every connection of the store's own.
-    pub async fn cut(&self) -> i64 {
-        let ended = "SELECT count(*) FROM (SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1) AS ended";
-        self.beside().await.query_one(ended, &[&self.name]).await.unwrap().get(0)
+    pub async fn cut_by(&self, beside: &Client) {
+        let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
+        beside.query(cut, &[&self.name]).await.unwrap();
     }
 }
 

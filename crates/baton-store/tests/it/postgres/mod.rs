@@ -1,6 +1,12 @@
 //! What is PostgreSQL's own: two nodes on one database, lost connections, its clock, its privileges.
 
 mod cluster;
+mod copied;
+mod encrypted;
+mod listener;
+mod nodes;
+mod outages;
+mod rows;
 
 use std::sync::Arc;
 
