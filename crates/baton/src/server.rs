@@ -1,10 +1,12 @@
 //! Where a node's parts are made and put together, and where it is stopped.
 
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use baton_store::postgres::{self, Postgres};
 use baton_store::sqlite::Sqlite;
 use baton_store::{OpenError, Store};
 use tokio::task::JoinHandle;
@@ -17,7 +19,7 @@ use crate::access::{Authenticator, DevGuard, Proxies, Seal};
 use crate::bindings::a2a;
 use crate::bindings::{Doors, Front, Gate};
 use crate::clock::Clock;
-use crate::config::settings::{self, Agent, Listen, Runner, Settings};
+use crate::config::settings::{self, Agent, Listen, Runner, Settings, StoreAt};
 use crate::crash;
 use crate::federation::signature::Signer;
 use crate::keys::{self, Algorithm, Keys, Purpose};
@@ -58,6 +60,11 @@ pub enum Error {
     Keys(#[from] keys::Error),
     #[error("cannot use the key of stored secrets: {0}")]
     Seal(io::Error),
+    #[error(
+        "this node's secret key is another than the one that seals the secrets in its store: give all nodes of a store the \
+         same BATON_SECRET_KEY, or the same secret.key in their data folders"
+    )]
+    OtherKey,
     #[error("cannot listen on {on}: {source}")]
     Listen { on: String, source: io::Error },
 }
@@ -72,7 +79,7 @@ pub struct Node {
     pub socket: PathBuf,
     /// What it was started with: much of it takes effect at a start only.
     started: Settings,
-    store: Sqlite,
+    store: Kept,
     stop: CancellationToken,
     loops: TaskTracker,
     listeners: Vec<JoinHandle<io::Result<()>>>,
@@ -91,8 +98,8 @@ impl Node {
         lane: impl Fn(&Agent, &Clock) -> Option<LaneSettings>,
     ) -> Result<Self, Error> {
         let hub = Arc::new(Hub::default());
-        let sqlite = Sqlite::open(&settings.node.data_dir, Arc::clone(&hub) as _)?;
-        let store: Arc<dyn Store> = Arc::new(sqlite.clone());
+        let kept = Kept::open(&settings.node, Arc::clone(&hub)).await?;
+        let store = kept.store();
         let controls = Arc::new(Controls::new(store.list_holds().await.map_err(Error::Recovery)?));
         let dispatcher =
             Dispatcher::new(Arc::clone(&store), Arc::clone(&hub), clock.clone(), Arc::clone(&controls));
@@ -108,6 +115,7 @@ impl Node {
         keys.ensure(Purpose::Webhook, Algorithm::EdDsa, clock.now())?;
         let (folder, given) = (&settings.node.data_dir, settings.node.secret_key.as_ref());
         let seal = Seal::open(folder, given).map_err(Error::Seal)?;
+        check_seal(&*store, &seal).await?;
         let service = Service {
             store,
             hub,
@@ -154,7 +162,7 @@ impl Node {
         let front = Front::new(Arc::clone(&doors));
         let listeners =
             bound.into_iter().map(|bound| loops.spawn(bound.serve(front.clone(), stop.clone()))).collect();
-        Ok(Self { service, doors, urls, socket, started: settings, store: sqlite, stop, loops, listeners })
+        Ok(Self { service, doors, urls, socket, started: settings, store: kept, stop, loops, listeners })
     }
 
     /// Loopback is the built-in grant `local`.
@@ -212,6 +220,53 @@ impl Node {
             Err(why) => error!(error = %why, "a listener failed"),
         }
     }
+}
+
+/// Where everything is kept, to be closed at the end.
+#[derive(Debug)]
+enum Kept {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Kept {
+    async fn open(node: &settings::Node, hub: Arc<Hub>) -> Result<Self, Error> {
+        match &node.store {
+            StoreAt::Sqlite => Ok(Self::Sqlite(Sqlite::open(&node.data_dir, hub)?)),
+            StoreAt::Postgres(url) => {
+                // Its socket and its keys lie there all the same.
+                std::fs::DirBuilder::new()
+                    .recursive(true)
+                    .mode(0o700)
+                    .create(&node.data_dir)
+                    .map_err(|source| OpenError::Folder { path: node.data_dir.clone(), source })?;
+                let settings = postgres::Settings::parse(url.reveal())?;
+                Ok(Self::Postgres(Postgres::open(settings, hub).await?))
+            }
+        }
+    }
+
+    fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    async fn close(&self) {
+        match self {
+            Self::Sqlite(store) => store.close().await,
+            Self::Postgres(store) => store.close().await,
+        }
+    }
+}
+
+/// Refuses a key that opens none of the secrets in the store. The first node to come leaves a text that only its key opens.
+async fn check_seal(store: &dyn Store, seal: &Seal) -> Result<(), Error> {
+    const NAME: &str = "seal";
+    let sealed =
+        store.put_meta(NAME, &seal.seal(b"baton", NAME.as_bytes())).await.map_err(Error::Recovery)?;
+    seal.unseal(&sealed, NAME.as_bytes()).map(drop).map_err(|_| Error::OtherKey)
 }
 
 /// What is the same for all agents.

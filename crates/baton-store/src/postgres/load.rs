@@ -227,6 +227,51 @@ impl Wanted {
             None => self.claims.push((of, claim.most)),
         }
     }
+
+    /// What is asked first, in order: every lock before the time is.
+    fn asked(&self, numbers: &Numbers) -> Vec<(Place<'_>, Asked)> {
+        let mut asked = vec![(Place::Nowhere, Asked::plain(BEGIN))];
+        for agent in &self.bounded {
+            asked.push((Place::Nowhere, Asked::new(LOCK_CLAIMS, vec![Box::new(agent.as_str().to_owned())])));
+        }
+        if !self.tasks.is_empty() {
+            asked.push((Place::Nowhere, Asked::new(LOCK_TASKS, vec![Box::new(self.tasks.clone())])));
+        }
+        for (of, most) in self.claims.iter().filter(|(_, most)| *most > 0) {
+            let due: Vec<Value> = vec![Box::new(of.0.as_str().to_owned()), Box::new(of.1)];
+            asked.push((Place::Nowhere, Asked::new(QUEUE_DUE, due)));
+            asked.push((Place::Ready(of), list_ready(of, *most, &[])));
+        }
+        // After every lock, so that nothing is judged by the time before a wait.
+        let Mark { node, slot, n } = self.mark;
+        asked.push((Place::Begun, Asked::new(MARK, vec![Box::new(node), Box::new(slot), Box::new(n)])));
+        if !self.tasks.is_empty() {
+            asked.push((Place::Tasks, Asked::new(&LIST_LOCKED, vec![Box::new(self.tasks.clone())])));
+        }
+        if !self.grants.is_empty() {
+            let ids: Vec<String> = self.grants.iter().map(|id| escaped(id).into_owned()).collect();
+            asked.push((Place::Grants, Asked::new(&LIST_STANDINGS, vec![Box::new(ids)])));
+        }
+        if !self.keys.is_empty() {
+            asked.push((Place::Keys, Asked::new(FIND_KEYS, key_columns(&self.keys))));
+        }
+        if !self.repeats.is_empty() {
+            let (tasks, ops): (Vec<Uuid>, Vec<Uuid>) = self.repeats.iter().copied().unzip();
+            asked.push((Place::Done, Asked::new(FIND_OPS, vec![Box::new(tasks), Box::new(ops)])));
+        }
+        if !self.pushes.is_empty() {
+            asked.push((Place::Configs, Asked::new(LIST_CONFIGS, vec![Box::new(self.pushes.clone())])));
+        }
+        if !self.bounded.is_empty() {
+            let agents: Vec<_> = self.bounded.iter().map(|agent| agent.as_str().to_owned()).collect();
+            asked.push((Place::Running, Asked::new(COUNT_RUNNING, vec![Box::new(agents.clone())])));
+            asked.push((Place::Budgets, Asked::new(LIST_BUDGETS, vec![Box::new(agents)])));
+        }
+        if numbers.left() < int(self.creates) {
+            asked.push((Place::Block, Asked::plain(NEXT_BLOCK)));
+        }
+        asked
+    }
 }
 
 /// The time of a claim, where it is the caller's.
@@ -272,47 +317,7 @@ async fn first(
     loaded: &mut Loaded,
     numbers: &mut Numbers,
 ) -> Result<(), Failure> {
-    let mut asked = vec![(Place::Nowhere, Asked::plain(BEGIN))];
-    for agent in &wanted.bounded {
-        asked.push((Place::Nowhere, Asked::new(LOCK_CLAIMS, vec![Box::new(agent.as_str().to_owned())])));
-    }
-    if !wanted.tasks.is_empty() {
-        asked.push((Place::Nowhere, Asked::new(LOCK_TASKS, vec![Box::new(wanted.tasks.clone())])));
-    }
-    for (of, most) in wanted.claims.iter().filter(|(_, most)| *most > 0) {
-        let due: Vec<Value> = vec![Box::new(of.0.as_str().to_owned()), Box::new(of.1)];
-        asked.push((Place::Nowhere, Asked::new(QUEUE_DUE, due)));
-        asked.push((Place::Ready(of), list_ready(of, *most, &[])));
-    }
-    // After every lock, so that nothing is judged by the time before a wait.
-    let Mark { node, slot, n } = wanted.mark;
-    asked.push((Place::Begun, Asked::new(MARK, vec![Box::new(node), Box::new(slot), Box::new(n)])));
-    if !wanted.tasks.is_empty() {
-        asked.push((Place::Tasks, Asked::new(&LIST_LOCKED, vec![Box::new(wanted.tasks.clone())])));
-    }
-    if !wanted.grants.is_empty() {
-        let ids: Vec<String> = wanted.grants.iter().map(|id| escaped(id).into_owned()).collect();
-        asked.push((Place::Grants, Asked::new(&LIST_STANDINGS, vec![Box::new(ids)])));
-    }
-    if !wanted.keys.is_empty() {
-        asked.push((Place::Keys, Asked::new(FIND_KEYS, key_columns(&wanted.keys))));
-    }
-    if !wanted.repeats.is_empty() {
-        let (tasks, ops): (Vec<Uuid>, Vec<Uuid>) = wanted.repeats.iter().copied().unzip();
-        asked.push((Place::Done, Asked::new(FIND_OPS, vec![Box::new(tasks), Box::new(ops)])));
-    }
-    if !wanted.pushes.is_empty() {
-        asked.push((Place::Configs, Asked::new(LIST_CONFIGS, vec![Box::new(wanted.pushes.clone())])));
-    }
-    if !wanted.bounded.is_empty() {
-        let agents: Vec<_> = wanted.bounded.iter().map(|agent| agent.as_str().to_owned()).collect();
-        asked.push((Place::Running, Asked::new(COUNT_RUNNING, vec![Box::new(agents.clone())])));
-        asked.push((Place::Budgets, Asked::new(LIST_BUDGETS, vec![Box::new(agents)])));
-    }
-    if numbers.left() < int(wanted.creates) {
-        asked.push((Place::Block, Asked::plain(NEXT_BLOCK)));
-    }
-    let (places, asked): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+    let (places, asked): (Vec<_>, Vec<_>) = wanted.asked(numbers).into_iter().unzip();
     for (place, rows) in places.into_iter().zip(ask(client, &asked).await?) {
         match place {
             Place::Nowhere => {}

@@ -91,7 +91,9 @@ impl Work for Retire {
             tx.execute(sql, &[&ids]).await?;
         }
         let mut counts: HashMap<(i64, i64), i64> = HashMap::new();
-        over.iter().for_each(|task| *counts.entry(task.of).or_default() -= 1);
+        for task in &over {
+            *counts.entry(task.of).or_default() -= 1;
+        }
         let (of, by): (Vec<_>, Vec<i64>) = counts.into_iter().unzip();
         let (scopes, states): (Vec<i64>, Vec<i64>) = of.into_iter().unzip();
         tx.execute(TAKE_COUNTS, &[&scopes, &states, &by]).await?;

@@ -40,7 +40,7 @@ const PULSE_TAKES: Duration = Duration::from_secs(3);
 const ADD_UP: Duration = Duration::from_secs(1);
 
 /// How often a node says that it is there.
-const TOUCH: Duration = Duration::from_secs(60 * 60);
+const TOUCH: Duration = Duration::from_hours(1);
 
 /// Own changes that are remembered until the next look at what is watched.
 const OWN: usize = 10_000;

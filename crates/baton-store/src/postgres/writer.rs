@@ -145,7 +145,9 @@ impl Loop {
         let is_known = !matches!(why, Failure::Unknown(_));
         if group.len() == 1 || !is_known || why.again() == Again::Elsewhere {
             error!(error = %Error::from(why.copy()), operations = group.len(), "the store could not commit");
-            group.into_iter().for_each(|write| refuse(write, why.copy().into()));
+            for write in group {
+                refuse(write, why.copy().into());
+            }
             return;
         }
         error!(error = %Error::from(why), operations = group.len(), "the store could not commit a group; trying one by one");

@@ -18,6 +18,7 @@ mod follow;
 mod output;
 mod printer;
 mod save;
+mod store;
 mod talk;
 
 mod agents;
@@ -101,6 +102,9 @@ enum Command {
     /// See what a node does; drain, pause and freeze it
     #[command(subcommand)]
     Node(Later<control::Command>),
+    /// Move what a node keeps into a database that nodes share
+    #[command(subcommand)]
+    Store(Later<store::Command>),
     /// Print a link that opens the node's console in a browser, once
     Login(Later<login::Args>),
     /// Print a completion script for a shell
@@ -142,6 +146,7 @@ fn run(global: &Global, command: Command) -> Result<Exit, Failure> {
         Command::Login(Later(args)) => client(login::run(global, args)),
         Command::Deliveries(Later(command)) => client(deliveries::run(global, command)),
         Command::Node(Later(command)) => client(control::run(global, command)),
+        Command::Store(Later(command)) => client(store::run(global, command)),
     }
 }
 

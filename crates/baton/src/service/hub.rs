@@ -173,7 +173,9 @@ impl Observer for Hub {
     }
 
     fn elsewhere(&self, changed: &[Elsewhere]) {
-        changed.iter().for_each(|change| self.hear(change));
+        for change in changed {
+            self.hear(change);
+        }
         self.commits.send_modify(|count| *count += 1);
     }
 

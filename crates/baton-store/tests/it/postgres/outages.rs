@@ -16,7 +16,7 @@ use crate::conformance::script::*;
 
 fn patient(schema: &Schema) -> Settings {
     let mut settings = in_own_time(schema);
-    settings.patience = Duration::from_secs(60);
+    settings.patience = Duration::from_mins(1);
     settings
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_core::task::Input;
 use baton_store::postgres::Postgres;
-use baton_store::{Audit as _, By, Error, Op, Tasks as _};
+use baton_store::{Access as _, Audit as _, By, Error, Op, Tasks as _};
 use tokio::task::{JoinSet, yield_now};
 
 use super::cluster::Schema;
@@ -198,7 +198,6 @@ async fn a_task_that_cannot_be_claimed_is_passed_over() {
 #[tokio::test]
 async fn the_audit_log_is_only_added_to() {
     let world = world().await;
-    use baton_store::Access as _;
     for n in 1..=3 {
         world.store.create_grant(grant(&format!("g{n}"), n, 0)).await.unwrap();
     }

@@ -107,8 +107,7 @@ impl Sessions {
             .collect();
         for (id, caller, idle) in all {
             let barred = match self.service.standing(&caller).await {
-                Ok(_) => false,
-                Err(Error::Unavailable(_) | Error::Internal(_)) => false,
+                Ok(_) | Err(Error::Unavailable(_) | Error::Internal(_)) => false,
                 Err(_) => true,
             };
             if idle || barred {

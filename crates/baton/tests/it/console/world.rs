@@ -139,6 +139,6 @@ impl World {
             attempt.complete().await;
         }
         drop(receiver);
-        node.finish_owing().await;
+        Box::pin(node.finish_owing()).await;
     }
 }
