@@ -62,7 +62,8 @@ pub enum Error {
     Seal(io::Error),
     #[error(
         "this node's secret key is another than the one that seals the secrets in its store: give all nodes of a store the \
-         same BATON_SECRET_KEY, or the same secret.key in their data folders"
+         same BATON_SECRET_KEY, or the same secret.key in their data folders (where that key is lost for good: delete the row \
+         `seal` of the table `meta`, and have webhook credentials and peers set again)"
     )]
     OtherKey,
     #[error("cannot listen on {on}: {source}")]
@@ -115,7 +116,7 @@ impl Node {
         keys.ensure(Purpose::Webhook, Algorithm::EdDsa, clock.now())?;
         let (folder, given) = (&settings.node.data_dir, settings.node.secret_key.as_ref());
         let seal = Seal::open(folder, given).map_err(Error::Seal)?;
-        check_seal(&*store, &seal).await?;
+        check_seal(&*store, &seal, &settings.node.store).await?;
         let service = Service {
             store,
             hub,
@@ -261,12 +262,22 @@ impl Kept {
     }
 }
 
-/// Refuses a key that opens none of the secrets in the store. The first node to come leaves a text that only its key opens.
-async fn check_seal(store: &dyn Store, seal: &Seal) -> Result<(), Error> {
+/// Whether this node's key opens the secrets in the store: the first node to come leaves a text that only its key opens.
+/// Where nodes share the store, one that would fail at every secret does not start; where the store is this node's own,
+/// its key was lost or changed, and the rest of its work goes on.
+async fn check_seal(store: &dyn Store, seal: &Seal, at: &StoreAt) -> Result<(), Error> {
     const NAME: &str = "seal";
     let sealed =
         store.put_meta(NAME, &seal.seal(b"baton", NAME.as_bytes())).await.map_err(Error::Recovery)?;
-    seal.unseal(&sealed, NAME.as_bytes()).map(drop).map_err(|_| Error::OtherKey)
+    match (seal.unseal(&sealed, NAME.as_bytes()), at) {
+        (Ok(_), _) => {}
+        (Err(_), StoreAt::Postgres(_)) => return Err(Error::OtherKey),
+        (Err(_), StoreAt::Sqlite) => warn!(
+            "the secret key is another than the one that seals the secrets in this store: what was sealed before, such as \
+             webhook credentials, cannot be opened; bring back the old BATON_SECRET_KEY or secret.key, or have them set again"
+        ),
+    }
+    Ok(())
 }
 
 /// What is the same for all agents.
