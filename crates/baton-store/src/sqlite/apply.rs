@@ -6,11 +6,12 @@ use std::sync::Arc;
 use baton_core::delivery::is_told;
 use baton_core::ident::{AgentName, Owner, TaskId};
 use baton_core::model::TaskState;
-use baton_core::task::Refusal;
+use baton_core::task::{Refusal, State};
 use baton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::batch::{self, Change, Created};
+use super::claim::{Ready, Running};
 use super::hot::{Hot, Kept, whole_or_head};
 use super::push::{self, Pushed};
 use super::writer::Shared;
@@ -34,6 +35,13 @@ pub struct Group<'a> {
     owed: HashMap<TaskId, Timestamp>,
     /// Tasks as this transaction leaves them.
     changed: HashMap<TaskId, Kept>,
+    /// Tasks that are worked on, of each agent, before this transaction; and what it changes of that.
+    pub running: &'a Running,
+    pub begun: HashMap<AgentName, i64>,
+    /// What can be claimed, of agents whose tasks this transaction hands out.
+    pub ready: HashMap<AgentName, Ready>,
+    /// Claims of this transaction that are still to come.
+    pub claims: usize,
     scopes: HashMap<(AgentName, Owner), i64>,
     counts: HashMap<(i64, TaskState), i64>,
     commits: Vec<Committed>,
@@ -55,6 +63,8 @@ pub struct Done {
     pub retired: Vec<TaskId>,
     pub grants: HashMap<Arc<str>, Arc<Grant>>,
     pub usage: Counts,
+    /// How many more tasks of each agent are worked on.
+    pub begun: HashMap<AgentName, i64>,
 }
 
 /// What is counted of grants, by their ids.
@@ -76,8 +86,9 @@ INSERT INTO task_count (scope, shown_state, n) VALUES (?1, ?2, ?3)
 ON CONFLICT (scope, shown_state) DO UPDATE SET n = n + excluded.n";
 
 impl<'a> Group<'a> {
-    pub fn new(db: &'a Connection, shared: &'a mut Shared) -> Self {
-        let Shared { hot, pushed, grants, next, .. } = shared;
+    /// `claims`: how many of the operations are claims.
+    pub fn new(db: &'a Connection, shared: &'a mut Shared, claims: usize) -> Self {
+        let Shared { hot, pushed, grants, next, running, .. } = shared;
         Self {
             db,
             hot,
@@ -86,6 +97,10 @@ impl<'a> Group<'a> {
             pushed,
             owed: HashMap::new(),
             changed: HashMap::new(),
+            running,
+            begun: HashMap::new(),
+            ready: HashMap::new(),
+            claims,
             scopes: HashMap::new(),
             counts: HashMap::new(),
             commits: Vec::new(),
@@ -121,12 +136,21 @@ impl<'a> Group<'a> {
             retired: self.retired,
             grants: self.altered,
             usage: self.usage,
+            begun: self.begun,
         })
+    }
+
+    /// Writes new tasks, before anything looks for their rows.
+    pub fn flush_tasks(&mut self) -> Result<(), Error> {
+        if !self.created.is_empty() {
+            batch::insert_tasks(self.db, &std::mem::take(&mut self.created))?;
+        }
+        Ok(())
     }
 
     /// Writes new tasks and events, before anything looks for their rows.
     pub fn flush(&mut self) -> Result<(), Error> {
-        batch::insert_tasks(self.db, &std::mem::take(&mut self.created))?;
+        self.flush_tasks()?;
         batch::insert_events(self.db, &std::mem::take(&mut self.events))?;
         Ok(())
     }
@@ -194,7 +218,7 @@ impl<'a> Group<'a> {
         Ok(applied)
     }
 
-    fn advance(&mut self, op: &Op, Kept { key, known }: Kept) -> Result<Applied, Error> {
+    pub fn advance(&mut self, op: &Op, Kept { key, known }: Kept) -> Result<Applied, Error> {
         op.by.holds(known.task())?;
         let before = known.task().clone();
         let mut steps = Steps::default();
@@ -206,7 +230,7 @@ impl<'a> Group<'a> {
             return Ok(Applied { known, events: Vec::new(), repeated: false });
         }
         if self.created.iter().any(|created| created.key == key) {
-            self.flush()?;
+            self.flush_tasks()?;
         }
         write::task(self.db, key, &after)?;
         let known = match known {
@@ -223,7 +247,7 @@ impl<'a> Group<'a> {
             let text = Arc::new(event::spell(&steps.events));
             self.events.push(Change { task: key, op: op.id, events: steps.events.clone(), text });
         }
-        let applied = self.note(Kept { key, known }, Some(before.state.shown()), steps)?;
+        let applied = self.note(Kept { key, known }, Some(&before.state), steps)?;
         self.owe(op, before.seq)?;
         Ok(applied)
     }
@@ -243,12 +267,13 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// What is to be known after the commit, and the counts. `old` is what clients saw before.
-    fn note(&mut self, kept: Kept, old: Option<TaskState>, steps: Steps) -> Result<Applied, Error> {
+    /// What is to be known after the commit, and the counts. `before` is what the task was.
+    fn note(&mut self, kept: Kept, before: Option<&State>, steps: Steps) -> Result<Applied, Error> {
         let Steps { events, nudges } = steps;
         let Kept { key, known } = kept;
         let task = known.task();
-        let new = task.state.shown();
+        self.queue(&task.agent, before, &task.state);
+        let (old, new) = (before.map(State::shown), task.state.shown());
         if old != Some(new) {
             let scope = self.scope(&task.agent, &task.owner)?;
             *self.counts.entry((scope, new)).or_default() += 1;
@@ -269,13 +294,8 @@ impl<'a> Group<'a> {
         self.retired.push(id);
     }
 
-    /// Where the row of a task is that this transaction changed.
-    pub fn key_of(&self, id: TaskId) -> Option<i64> {
-        self.changed.get(&id).map(|kept| kept.key)
-    }
-
     /// The task, where it is in memory.
-    fn recall(&self, id: TaskId) -> Option<Kept> {
+    pub fn recall(&self, id: TaskId) -> Option<Kept> {
         if self.retired.contains(&id) {
             return None;
         }

@@ -52,10 +52,18 @@ SELECT created_at, id FROM task
 WHERE id < ?1 AND (?2 IS NULL OR agent = ?2) AND shown_state BETWEEN ?3 AND ?4
 ORDER BY id DESC LIMIT ?5";
 
+/// Tasks that wait, or are worked on: from every owner's index, so that no index of its own changes with each step.
+pub(super) const LIST_ALL_AT_WORK: &str = "-- store.list_all_at_work
+SELECT created_at, id FROM task
+WHERE id IN (SELECT task.id FROM scope CROSS JOIN task ON task.scope = scope.key
+    WHERE shown_state = ?1 AND task.id < ?2 AND (?3 IS NULL OR scope.agent = ?3)
+    ORDER BY task.id DESC LIMIT ?4)
+ORDER BY id DESC";
+
 /// The other states have an index of their own.
 pub(super) const LIST_ALL_OF_STATE: &str = "-- store.list_all_of_state
 SELECT created_at, id FROM task
-WHERE shown_state = ?1 AND shown_state <> 0 AND shown_state <> 3 AND id < ?2 AND (?3 IS NULL OR agent = ?3)
+WHERE shown_state = ?1 AND shown_state > 3 AND id < ?2 AND (?3 IS NULL OR agent = ?3)
 ORDER BY id DESC LIMIT ?4";
 
 const COUNT_ALL: &str = "-- store.count_all
@@ -70,6 +78,9 @@ pub fn page_of_all(db: &Connection, query: &ListAllQuery) -> Result<Page, Error>
     let mut found = match query.state {
         None | Some(TaskState::Completed | TaskState::Unspecified) => {
             collect(db, LIST_ALL, params![after, agent, low, high, query.size + 1])?
+        }
+        Some(state @ (TaskState::Submitted | TaskState::Working)) => {
+            collect(db, LIST_ALL_AT_WORK, params![state.number(), after, agent, query.size + 1])?
         }
         Some(state) => collect(db, LIST_ALL_OF_STATE, params![state.number(), after, agent, query.size + 1])?,
     };

@@ -99,6 +99,7 @@ impl Sqlite {
             pushed,
             grants: Arc::clone(&grants),
             counters: Arc::clone(&counters),
+            running: claim::Running::load(&connection).map_err(database)?,
             next: open::next_task(&connection).map_err(|why| database(why.into()))?,
             observer,
         };

@@ -19,11 +19,11 @@ const ASKING: [i32; 2] = [6, 8];
 
 pub(super) const LIST_ASKING: &str = "-- store.list_asking
 SELECT created_at, id FROM task
-WHERE shown_state = ?1 AND shown_state <> 0 AND shown_state <> 3 ORDER BY id LIMIT ?2";
+WHERE shown_state = ?1 AND shown_state > 3 ORDER BY id LIMIT ?2";
 
 pub(super) const COUNT_ASKING: &str = "-- store.count_asking
 SELECT count(*) FROM (SELECT 1 FROM task
-    WHERE shown_state = ?1 AND shown_state <> 0 AND shown_state <> 3 LIMIT ?2)";
+    WHERE shown_state = ?1 AND shown_state > 3 LIMIT ?2)";
 
 pub(super) const LIST_UNATTENDED: &str = "-- store.list_unattended
 SELECT created_at, id FROM task WHERE phase = 'failed' AND attended = 0 ORDER BY id LIMIT ?1";

@@ -23,8 +23,8 @@ pub(super) const LIST_DUE: &str = "-- store.list_due
 SELECT id, lease_until, attempt, deadline, answer_until FROM task WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
 
 pub(super) const LIST_ORPHANED: &str = "-- store.list_orphaned
-SELECT id, attempt FROM task INDEXED BY task_open
-WHERE (phase = 'ready' OR phase = 'running' OR phase = 'interrupted') AND holder_kind = 'node' AND holder <> ?1
+SELECT id, attempt FROM task
+WHERE scope IN (SELECT key FROM scope) AND shown_state IN (2, 6, 8) AND holder_kind = 'node' AND holder <> ?1
 ORDER BY id LIMIT ?2";
 
 pub(super) const NEXT_READY: &str = "-- store.next_ready
@@ -35,7 +35,7 @@ pub(super) const LIST_OPEN_OF_REVOKED: &str = r#"-- store.list_open_of_revoked
 SELECT id FROM task
 WHERE scope IN (SELECT scope.key FROM scope JOIN "grant" ON "grant".id = scope.grant_id
         WHERE state = 'revoked' OR state = 'expired')
-    AND (phase = 'ready' OR phase = 'running' OR phase = 'interrupted') AND cancel_requested = 0
+    AND shown_state IN (1, 2, 6, 8) AND cancel_requested = 0
 ORDER BY id LIMIT ?1"#;
 
 const MARK_PRUNED: &str = "-- store.mark_pruned

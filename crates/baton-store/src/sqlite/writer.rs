@@ -15,6 +15,7 @@ use super::access::AccessWrite;
 use super::apply::{Done, Group};
 use super::approve::{ApprovalAnswer, ApprovalWrite};
 use super::befriend::{FriendAnswer, FriendWrite};
+use super::claim::Running;
 use super::grants::Grants;
 use super::hold::{self, HoldWrite};
 use super::hot::{Hot, Kept};
@@ -74,6 +75,7 @@ pub struct Shared {
     pub pushed: Pushed,
     pub grants: Arc<Grants>,
     pub counters: Arc<Counters>,
+    pub running: Running,
     /// The number of the next new task.
     pub next: i64,
     pub observer: Arc<dyn Observer>,
@@ -256,7 +258,8 @@ fn commit(
     crash::pass(crash::BEFORE_BEGIN);
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let rollback = RollBack(connection);
-    let mut running = Group::new(connection, shared);
+    let claims = group.iter().filter(|write| matches!(write, Write::Claim(..))).count();
+    let mut running = Group::new(connection, shared, claims);
     let mut outcomes = Vec::with_capacity(group.len());
     for write in group {
         outcomes.push(match write {
@@ -282,7 +285,7 @@ fn commit(
             Write::Close => Outcome::Pruned(Ok(0)),
         });
     }
-    let Done { changed, commits, retired, grants, usage } = running.finish()?;
+    let Done { changed, commits, retired, grants, usage, begun } = running.finish()?;
     crash::pass(crash::BEFORE_COMMIT);
     connection.prepare_cached("COMMIT")?.execute([])?;
     crash::pass(crash::COMMITTED);
@@ -290,6 +293,7 @@ fn commit(
     shared.counters.commits.fetch_add(1, Ordering::Relaxed);
     shared.counters.operations.fetch_add(group.len() as u64, Ordering::Relaxed);
     shared.pushed.forget_ended(&changed);
+    shared.running.add(begun);
     let mut gone = shared.hot.put(changed);
     gone.extend(retired.iter().filter_map(|id| shared.hot.remove(*id)));
     for grant in grants.into_values() {

@@ -76,12 +76,11 @@ CREATE INDEX task_by_state ON task (scope, shown_state, status_at, id);
 CREATE INDEX task_by_context ON task (scope, context_id, status_at, id, shown_state);
 CREATE INDEX task_ready ON task (agent, priority DESC, created_at, id) WHERE phase = 'ready' AND queued = 1;
 CREATE INDEX task_put_off ON task (agent, not_before) WHERE phase = 'ready' AND queued = 0;
-CREATE INDEX task_running ON task (agent) WHERE phase = 'running';
 CREATE INDEX task_due ON task (due_at) WHERE due_at IS NOT NULL;
--- What the operator lists by state. Completed tasks, mostly the most, are found without: they pay nothing for it.
-CREATE INDEX task_of_state ON task (shown_state, id) WHERE shown_state <> 0 AND shown_state <> 3;
+-- What the operator lists by state: 4 and above. The others are found without, so that a task that goes through its whole
+-- life without a hitch pays nothing for it.
+CREATE INDEX task_of_state ON task (shown_state, id) WHERE shown_state > 3;
 CREATE INDEX task_unattended ON task (id) WHERE phase = 'failed' AND attended = 0;
-CREATE INDEX task_open ON task (scope) WHERE (phase = 'ready' OR phase = 'running' OR phase = 'interrupted');
 
 -- What one operation changed: its events in order, as a JSON array, each with its message or its piece of an artifact. An
 -- artifact is the sum of its pieces in order; one that does not append begins it anew. Attempts are read from here as well.
