@@ -5,8 +5,10 @@
 
 mod blocking;
 mod child;
+mod cluster;
 mod cycles;
 mod disk;
+mod graphile;
 mod grpc;
 mod http;
 mod jsonl;

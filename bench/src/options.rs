@@ -10,7 +10,7 @@ pub const HELP: &str = "\
 Usage: bench [OPTION]... [SECTION]...
 
 Measures `baton` side by side with its yardsticks and prints ratios.
-Sections: send bearer files get grpc jsonl million memory queue start streams webhooks (default: all of them)
+Sections: send bearer files get grpc jsonl million memory postgres queue start streams webhooks (default: all of them)
 
   --baton PATH       the measured binary (default ../target/release/baton)
   --without-baton    measure the yardsticks against each other only

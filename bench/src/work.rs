@@ -1,7 +1,8 @@
 //! Owns what the bench says as a worker, and as who hands work in for workers.
 
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use memchr::memmem::find;
 
@@ -11,6 +12,8 @@ use crate::{Result, cycles, messages};
 /// The agent that workers serve.
 pub const CLERK: &str = "clerk";
 const DOOR: &str = "/a2a/clerk";
+/// A stream is not silent for longer, or it is lost.
+const STREAM_SILENCE: Duration = Duration::from_secs(20);
 
 /// A task in a worker's hands.
 #[derive(Debug)]
@@ -29,13 +32,63 @@ pub fn hand_in(address: SocketAddr, clients: usize, count: u64) -> Result<()> {
     .map(|_| ())
 }
 
-/// Hands in one task.
-pub fn send(client: &mut Client<TcpStream>, number: u64) -> Result<()> {
+/// Hands in one task; its id.
+pub fn send(client: &mut Client<TcpStream>, number: u64) -> Result<String> {
     let body = messages::send_body(number, true);
     let answer = client.post(DOOR, body.as_bytes())?;
     match find(&answer, b"TASK_STATE_SUBMITTED").or_else(|| find(&answer, b"TASK_STATE_WORKING")) {
-        Some(_) => Ok(()),
+        Some(_) => member(&answer, b"\"task\":{\"id\":\"").ok_or_else(|| "a task without an id".into()),
         None => Err(format!("not handed in: {}", String::from_utf8_lossy(&answer)).into()),
+    }
+}
+
+/// Hands in one task and waits for its result.
+pub fn send_and_wait(client: &mut Client<TcpStream>, number: u64) -> Result<()> {
+    let body = messages::send_body(number, false);
+    let answer = client.post(DOOR, body.as_bytes())?;
+    match find(&answer, b"TASK_STATE_COMPLETED") {
+        Some(_) => Ok(()),
+        None => Err(format!("not completed: {}", String::from_utf8_lossy(&answer)).into()),
+    }
+}
+
+/// The event stream of a task, over a connection of its own.
+#[derive(Debug)]
+pub struct Stream {
+    connection: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Stream {
+    /// It is open when its first event, the task as it is, was read.
+    pub fn open(address: SocketAddr, task: &str) -> Result<Self> {
+        let mut connection = TcpStream::connect(address)?;
+        connection.set_nodelay(true)?;
+        connection.set_read_timeout(Some(STREAM_SILENCE))?;
+        let body = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"SubscribeToTask\",\"params\":{{\"id\":\"{task}\"}}}}"
+        );
+        let request = format!(
+            "POST {DOOR} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\na2a-version: 1.0\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        connection.write_all(request.as_bytes())?;
+        let mut stream = Self { connection, read: Vec::new() };
+        stream.read_until(b"\"task\":{")?;
+        Ok(stream)
+    }
+
+    /// Reads on until these bytes have come.
+    pub fn read_until(&mut self, wanted: &[u8]) -> Result<()> {
+        let mut chunk = [0; 16 * 1024];
+        while find(&self.read, wanted).is_none() {
+            match self.connection.read(&mut chunk)? {
+                0 => return Err(format!("the stream ended: {}", String::from_utf8_lossy(&self.read)).into()),
+                length => self.read.extend_from_slice(&chunk[..length]),
+            }
+        }
+        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@ mod grpc;
 mod jsonl;
 mod memory;
 mod million;
+mod postgres;
 mod queue;
 mod send;
 mod start;
@@ -30,6 +31,7 @@ pub enum Section {
     Jsonl,
     Million,
     Memory,
+    Postgres,
     Queue,
     Start,
     Streams,
@@ -37,7 +39,7 @@ pub enum Section {
 }
 
 impl Section {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Send,
         Self::Bearer,
         Self::Files,
@@ -46,6 +48,7 @@ impl Section {
         Self::Jsonl,
         Self::Million,
         Self::Memory,
+        Self::Postgres,
         Self::Queue,
         Self::Start,
         Self::Streams,
@@ -62,6 +65,7 @@ impl Section {
             Self::Jsonl => "jsonl",
             Self::Million => "million",
             Self::Memory => "memory",
+            Self::Postgres => "postgres",
             Self::Queue => "queue",
             Self::Start => "start",
             Self::Streams => "streams",
@@ -83,6 +87,7 @@ impl Section {
             Self::Jsonl => jsonl::run(options, report),
             Self::Million => million::run(options, report),
             Self::Memory => memory::run(options, report),
+            Self::Postgres => postgres::run(options, report),
             Self::Queue => queue::run(options, report),
             Self::Start => start::run(options, report),
             Self::Streams => streams::run(options, report),
