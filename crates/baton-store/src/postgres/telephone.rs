@@ -22,7 +22,7 @@ use super::tell::{Gathering, read};
 use super::tls::Connector;
 use crate::{Elsewhere, Observer};
 
-/// How long changes are gathered before they are told.
+/// How long changes are gathered after others were told: the first after a silence are told at once.
 const GATHER: Duration = Duration::from_millis(8);
 
 /// How often what is watched is asked for.
@@ -51,6 +51,10 @@ SELECT 'baton_' || oid, pg_backend_pid() FROM pg_namespace WHERE nspname = curre
 
 const NOTIFY: &str = "-- store.notify
 SELECT pg_notify($1, $2)";
+
+/// A notification need not outlive a crash of the server: nobody waits for the disk.
+const UNSYNCED: &str = "-- store.notify_unsynced
+SET synchronous_commit = off";
 
 const FEEL_PULSE: &str = "-- store.feel_pulse
 SELECT 1";
@@ -162,6 +166,7 @@ async fn converse(ears: &Ears, (client, mut connection): Connected) -> Result<()
     let talking = async {
         let (channel, own) = channel(&client).await?;
         from.store(own, Ordering::Relaxed);
+        client.batch_execute(UNSYNCED).await?;
         if ears.settings.listens {
             client.batch_execute(&format!("LISTEN \"{channel}\"")).await?;
         }
@@ -170,9 +175,10 @@ async fn converse(ears: &Ears, (client, mut connection): Connected) -> Result<()
         ears.observer.elsewhere(&[Elsewhere::Anything]);
         let mut pulse = tokio::time::interval(PULSE);
         pulse.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut told = Instant::now();
         loop {
             tokio::select! {
-                () = ears.teller.0.to_tell.some() => tell(ears, &client, &channel).await?,
+                () = ears.teller.0.to_tell.some() => tell(ears, &client, &channel, &mut told).await?,
                 () = heard.some() => ears.observer.elsewhere(&heard.take().changes()),
                 _ = pulse.tick() => feel_pulse(&client).await?,
             }
@@ -197,11 +203,13 @@ async fn feel_pulse(client: &Client) -> Result<(), Failure> {
     }
 }
 
-async fn tell(ears: &Ears, client: &Client, channel: &str) -> Result<(), Failure> {
-    tokio::time::sleep(GATHER).await;
+/// `told`: when that was done last.
+async fn tell(ears: &Ears, client: &Client, channel: &str, told: &mut Instant) -> Result<(), Failure> {
+    tokio::time::sleep_until(*told + GATHER).await;
     for note in ears.teller.0.to_tell.take().spell() {
         client.query(NOTIFY, &[&channel, &note]).await?;
     }
+    *told = Instant::now();
     Ok(())
 }
 

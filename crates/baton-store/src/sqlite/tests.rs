@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_core::ident::{AgentName, ContextId, Owner, TaskId};
 use baton_core::model::{Message, Role};
-use baton_core::task::{Input, New, Policy, Request};
+use baton_core::task::{Holder, HolderKind, Input, New, Policy, Request};
 use baton_core::time::Timestamp;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -14,7 +14,7 @@ use super::{
     DATABASE, Sqlite, access, apply, audit, befriend, claim, delivery, friends, list, lock, log, needs, open,
     peers, push, retire, scope, tasks,
 };
-use crate::{By, Committed, Content, Create, Error, ListQuery, Observer, Op, Tasks as _};
+use crate::{By, Claim, Claimed, Committed, Content, Create, Error, ListQuery, Observer, Op, Tasks as _};
 
 struct Silent;
 
@@ -154,6 +154,64 @@ fn plan(connection: &Connection, sql: &str) -> String {
         plan.push('\n');
     }
     plan
+}
+
+/// What a store of the first schema holds is there in this one, and can be claimed.
+#[tokio::test]
+async fn an_earlier_schema_is_taken_over() {
+    let (earlier, now) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let made = store(&now, |_| {});
+    let put_off = Timestamp::from_millis(5_000);
+    for n in 1..=3 {
+        let mut op = create(n, "text");
+        op.create.as_mut().unwrap().new.not_before = (n == 3).then_some(put_off);
+        op.inputs = if n == 1 { vec![Input::CancelRequested] } else { Vec::new() };
+        made.apply(op).await.unwrap();
+    }
+    let mut before = Vec::new();
+    for n in 1..=3 {
+        before.push(made.find(&By::Node, TaskId::new(Uuid::from_u128(n))).await.unwrap().unwrap());
+    }
+    made.close().await;
+    drop(made);
+    move_back(&now, &earlier);
+    let again = store(&earlier, |_| {});
+    for was in &before {
+        assert_eq!(again.find(&By::Node, was.task.id).await.unwrap().as_ref(), Some(was));
+    }
+    let claim = |now| Claim {
+        agent: AgentName::parse("echo").unwrap(),
+        holder: Holder { kind: HolderKind::Node, name: "node".into() },
+        by: None,
+        lease: None,
+        task: None,
+        most: 9,
+        concurrency: Some(2),
+        budget: None,
+        now: Timestamp::from_millis(now),
+    };
+    let ids = |claimed: Claimed| claimed.tasks.iter().map(|it| it.task.id).collect::<Vec<_>>();
+    assert_eq!(ids(again.claim(claim(10)).await.unwrap()), [before[1].task.id]);
+    assert_eq!(ids(again.claim(claim(5_000)).await.unwrap()), [before[2].task.id]);
+    again.close().await;
+}
+
+/// Makes a store of the first schema with the rows of another.
+fn move_back(from: &TempDir, to: &TempDir) {
+    let connection = Connection::open(to.path().join(DATABASE)).unwrap();
+    connection
+        .execute_batch("CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value ANY) WITHOUT ROWID")
+        .unwrap();
+    connection.execute_batch(open::MIGRATIONS[0]).unwrap();
+    connection.execute("INSERT INTO meta (key, value) VALUES ('schema', 1)", []).unwrap();
+    let path = from.path().join(DATABASE);
+    connection.execute("ATTACH ?1 AS newer", [path.to_str().unwrap()]).unwrap();
+    for table in ["scope", "task", "event", "task_count"] {
+        let list = format!("SELECT group_concat(name) FROM pragma_table_info('{table}', 'main')");
+        let columns: String = connection.query_row(&list, [], |row| row.get(0)).unwrap();
+        let copy = format!("INSERT INTO main.{table} ({columns}) SELECT {columns} FROM newer.{table}");
+        assert!(connection.execute(&copy, []).unwrap() > 0, "{table}");
+    }
 }
 
 /// What was acknowledged is there, what was not is nowhere, in memory and on disk alike, and the store works again when

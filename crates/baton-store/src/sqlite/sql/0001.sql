@@ -27,16 +27,12 @@ CREATE TABLE task (
     status_message     INTEGER,
     created_at         INTEGER NOT NULL,
     deadline           INTEGER,
-    -- The higher are claimed first.
-    priority           INTEGER NOT NULL CHECK (priority BETWEEN -100 AND 100),
     seq                INTEGER NOT NULL CHECK (seq >= 1),
     attempt            INTEGER NOT NULL,
     counted            INTEGER NOT NULL CHECK (counted BETWEEN 0 AND attempt),
     cancel_requested   INTEGER NOT NULL CHECK (cancel_requested IN (0, 1)),
     shown              INTEGER NOT NULL CHECK (shown IN (0, 1)),
     not_before         INTEGER,
-    -- It can be claimed now; a claim marks what was put off when its time has come.
-    queued             INTEGER NOT NULL CHECK (queued IN (0, 1)),
     begun              INTEGER NOT NULL CHECK (begun IN (0, 1)),
     interruption       TEXT    CHECK (interruption IN ('input', 'auth')),
     answer_until       INTEGER,
@@ -64,8 +60,7 @@ CREATE TABLE task (
     CHECK ((phase = 'interrupted') = (answer_until IS NOT NULL)),
     CHECK ((phase = 'failed') = (reason IS NOT NULL)),
     CHECK (phase = 'failed' OR dead_letter = 0),
-    CHECK (phase = 'ready' OR (not_before IS NULL AND begun = 0 AND queued = 0)),
-    CHECK (queued = 1 OR phase <> 'ready' OR not_before IS NOT NULL),
+    CHECK (phase = 'ready' OR (not_before IS NULL AND begun = 0)),
     CHECK ((phase = 'ready' OR phase = 'running' OR phase = 'interrupted') OR due_at IS NULL),
     CHECK ((phase = 'answered') = (shown_state = 0)),
     CHECK (pruned = 0 OR due_at IS NULL),
@@ -74,13 +69,12 @@ CREATE TABLE task (
 
 CREATE INDEX task_by_state ON task (scope, shown_state, status_at, id);
 CREATE INDEX task_by_context ON task (scope, context_id, status_at, id, shown_state);
-CREATE INDEX task_ready ON task (agent, priority DESC, created_at, id) WHERE phase = 'ready' AND queued = 1;
-CREATE INDEX task_put_off ON task (agent, not_before) WHERE phase = 'ready' AND queued = 0;
+CREATE INDEX task_ready ON task (agent, created_at, id) WHERE phase = 'ready';
 CREATE INDEX task_due ON task (due_at) WHERE due_at IS NOT NULL;
--- What the operator lists by state: 4 and above. The others are found without, so that a task that goes through its whole
--- life without a hitch pays nothing for it.
-CREATE INDEX task_of_state ON task (shown_state, id) WHERE shown_state > 3;
+-- What the operator lists by state. Completed tasks, mostly the most, are found without: they pay nothing for it.
+CREATE INDEX task_of_state ON task (shown_state, id) WHERE shown_state <> 0 AND shown_state <> 3;
 CREATE INDEX task_unattended ON task (id) WHERE phase = 'failed' AND attended = 0;
+CREATE INDEX task_open ON task (scope) WHERE (phase = 'ready' OR phase = 'running' OR phase = 'interrupted');
 
 -- What one operation changed: its events in order, as a JSON array, each with its message or its piece of an artifact. An
 -- artifact is the sum of its pieces in order; one that does not append begins it anew. Attempts are read from here as well.
@@ -100,13 +94,6 @@ SELECT event.key >> 14 AS task, value ->> 'seq' AS seq, value ->> 'kind' AS kind
     value -> 'message' AS message, value -> 'artifact' AS artifact, value ->> 'attempt' AS attempt,
     value ->> 'outcome' AS outcome, value ->> 'reason' AS reason
 FROM event, json_each(event.events);
-
--- Tasks of an agent that were claimed since its budget's window began.
-CREATE TABLE budget (
-    agent TEXT    NOT NULL PRIMARY KEY,
-    since INTEGER NOT NULL,
-    used  INTEGER NOT NULL CHECK (used >= 0)
-) WITHOUT ROWID;
 
 -- Kept counts, so that totalSize is read and not counted.
 CREATE TABLE task_count (
@@ -165,55 +152,9 @@ CREATE TABLE access_token (
     -- NULL where it is for all of them.
     verbs      TEXT,
     created_at INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL CHECK (expires_at > created_at),
-    -- Of a client: by which approval, and for what of the node (a path below its URL). NULL where it is for a token.
-    approval   TEXT,
-    resource   TEXT,
-    CHECK ((approval IS NULL) = (resource IS NULL))
+    expires_at INTEGER NOT NULL CHECK (expires_at > created_at)
 ) WITHOUT ROWID;
 CREATE INDEX access_token_of ON access_token (grant_id);
-
--- Clients of OAuth that registered themselves, which gives them nothing.
-CREATE TABLE oauth_client (
-    id         TEXT    NOT NULL PRIMARY KEY,
-    name       TEXT    NOT NULL,
-    redirects  TEXT    NOT NULL,
-    origin     TEXT    NOT NULL,
-    created_at INTEGER NOT NULL,
-    -- When an operator last allowed it something.
-    used_at    INTEGER
-) WITHOUT ROWID;
-CREATE INDEX oauth_client_unused ON oauth_client (origin, created_at) WHERE used_at IS NULL;
-
--- What an operator allowed one client: a grant, for a resource, with some of its verbs. What is over is deleted.
-CREATE TABLE approval (
-    id         TEXT    NOT NULL PRIMARY KEY,
-    grant_id   TEXT    NOT NULL REFERENCES "grant" (id),
-    made_grant INTEGER NOT NULL CHECK (made_grant IN (0, 1)),
-    client     TEXT    NOT NULL,
-    name       TEXT    NOT NULL,
-    redirect   TEXT    NOT NULL,
-    resource   TEXT    NOT NULL,
-    verbs      TEXT    NOT NULL,
-    -- SHA-256 of the code, which is kept to know it when it comes again.
-    code       BLOB    NOT NULL UNIQUE CHECK (length(code) = 32),
-    state      TEXT    NOT NULL CHECK (state = 'coded' OR state = 'open'),
-    challenge  BLOB    CHECK (length(challenge) = 32),
-    -- SHA-256 of what its refresh tokens share, of the one that is good, and of the one before.
-    family     BLOB    UNIQUE CHECK (length(family) = 32),
-    refresh    BLOB    CHECK (length(refresh) = 32),
-    before     BLOB    CHECK (length(before) = 32),
-    turned_at  INTEGER,
-    until      INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    created_by TEXT    NOT NULL,
-    CHECK ((state = 'coded') = (challenge IS NOT NULL)),
-    CHECK ((state = 'open') = (family IS NOT NULL) AND (family IS NULL) = (refresh IS NULL)),
-    CHECK ((family IS NULL) = (turned_at IS NULL) AND (family IS NOT NULL OR before IS NULL))
-) WITHOUT ROWID;
-CREATE INDEX approval_of ON approval (grant_id, id);
-CREATE INDEX approval_until ON approval (until);
-CREATE INDEX approval_client ON approval (client);
 
 -- Where a task's updates are pushed. `cursor` is the truth of what is delivered: what the log holds after it is owed.
 CREATE TABLE push_config (
