@@ -88,7 +88,7 @@ impl Group<'_> {
         }
         self.claims = self.claims.saturating_sub(1);
         let used = claim.budget.map_or(Ok(0), |budget| self.used(claim, &budget))?;
-        let Room { most, short_of } = self.room(claim, used)?;
+        let Room { most, short_of } = self.room(claim, used);
         let tasks = match claim.task {
             Some(id) => self.claim_one(claim, id, most)?,
             None => self.claim_next(claim, most)?,
@@ -103,7 +103,7 @@ impl Group<'_> {
         Ok(Claimed { tasks, held_back })
     }
 
-    fn room(&self, claim: &Claim, used: u32) -> Result<Room, Error> {
+    fn room(&self, claim: &Claim, used: u32) -> Room {
         let mut room = Room { most: claim.most, short_of: None };
         let mut bound = |left: u32, why: HeldBack| {
             if (left as usize) < room.most {
@@ -120,7 +120,7 @@ impl Group<'_> {
             let until = budget.window(claim.now).after(budget.per);
             bound(budget.claims.saturating_sub(used), HeldBack::Budget { until });
         }
-        Ok(room)
+        room
     }
 
     /// What of the budget's window is used up.
