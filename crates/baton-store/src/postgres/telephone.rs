@@ -135,6 +135,7 @@ impl Drop for Telephone {
 
 /// Tells and listens, over one connection that is made again where it is lost.
 async fn talk(ears: Arc<Ears>) {
+    let mut is_said = false;
     loop {
         let why = match connect(&ears.settings, &ears.tls).await {
             Ok(connected) => converse(&ears, connected).await,
@@ -142,8 +143,11 @@ async fn talk(ears: Arc<Ears>) {
         };
         // What was under way may not have been told.
         ears.teller.0.to_tell.add([Elsewhere::Anything]);
-        ears.teller.0.hears.store(false, Ordering::Relaxed);
-        if let Err(why) = why {
+        let heard = ears.teller.0.hears.swap(false, Ordering::Relaxed);
+        is_said &= !heard;
+        if let Err(why) = why
+            && !std::mem::replace(&mut is_said, true)
+        {
             warn!(error = %crate::Error::from(why), "nothing is heard of other nodes for now");
         }
         tokio::time::sleep(CALL_AGAIN).await;

@@ -21,18 +21,22 @@ pub async fn work(dispatcher: &Arc<Dispatcher>, lane: &Arc<Lane>, known: Known, 
     let span = info_span!("attempt", task.id = %task.id, agent = %task.agent, attempt = number);
     async {
         let id = task.id;
-        let report = Arc::new(AttemptReport {
+        let report = |fence| AttemptReport {
             store: Arc::clone(&dispatcher.store),
             clock: dispatcher.clock.clone(),
             task: id,
             context: task.context_id.clone(),
             attempt: number,
-        });
+            fence,
+        };
+        // For when nothing of it runs any more.
+        let last = report(None);
         let Some(snapshot) = content(dispatcher, &known).await else {
-            let _ = report.report(vec![Fact::HolderGone(None)]).await;
+            let _ = last.report(vec![Fact::HolderGone(None)]).await;
             return;
         };
         let (sender, signals) = Signals::channel();
+        let fence = dispatcher.fence.subscribe();
         let feed = signals::Feed {
             dispatcher: Arc::clone(dispatcher),
             lane: Arc::clone(lane),
@@ -40,14 +44,10 @@ pub async fn work(dispatcher: &Arc<Dispatcher>, lane: &Arc<Lane>, known: Known, 
             after: snapshot.task.seq,
             slot,
         };
-        let feeding = dispatcher.running.spawn(feed.run(
-            sender,
-            dispatcher.phase.subscribe(),
-            dispatcher.fence.subscribe(),
-        ));
+        let feeding = dispatcher.running.spawn(feed.run(sender, dispatcher.phase.subscribe(), fence.clone()));
         let own = lane.deadline.map(|within| dispatcher.clock.now().after(within));
         let deadline = [own, snapshot.task.deadline].into_iter().flatten().min();
-        let reporter = Reporter::new(Arc::clone(&report) as _);
+        let reporter = Reporter::new(Arc::new(report(Some(fence.clone()))));
         let job = Job { deadline, ..job(&snapshot, number, reporter, signals) };
         let runner = Arc::clone(&lane.runner);
         let ran = tokio::spawn(async move { runner.run(job).await }.in_current_span()).await;
@@ -57,7 +57,7 @@ pub async fn work(dispatcher: &Arc<Dispatcher>, lane: &Arc<Lane>, known: Known, 
         }
         // Whatever was reported stands; only an attempt that is still open is ended here.
         if is_open(dispatcher, id, number).await {
-            match report.report(vec![Fact::HolderGone(None)]).await {
+            match last.report(vec![Fact::HolderGone(None)]).await {
                 Ok(()) | Err(Refused::Lost) => {}
                 Err(why) => warn!(error = %why, "the attempt could not be closed"),
             }

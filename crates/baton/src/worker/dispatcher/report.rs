@@ -8,6 +8,7 @@ use baton_core::ident::{ContextId, TaskId};
 use baton_core::model::{Message, Role, Violation};
 use baton_core::task::{Chunk, Input, Refusal};
 use baton_store::{Applied, By, Error, Op, Store};
+use tokio::sync::watch;
 use tracing::warn;
 
 use crate::clock::{Clock, new_id};
@@ -25,11 +26,24 @@ pub struct AttemptReport {
     pub task: TaskId,
     pub context: ContextId,
     pub attempt: u32,
+    /// Rings when the node must have ended what it has in hand: who then still waits for the store waits no more, so that
+    /// the child is ended. None where nothing is in hand any more.
+    pub fence: Option<watch::Receiver<u64>>,
 }
 
 #[async_trait]
 impl Report for AttemptReport {
     async fn report(&self, facts: Vec<Fact>) -> Result<(), Refused> {
+        let Some(mut fence) = self.fence.clone() else { return self.commit(facts).await };
+        tokio::select! {
+            said = self.commit(facts) => said,
+            Ok(()) = fence.changed() => Err(Refused::Lost),
+        }
+    }
+}
+
+impl AttemptReport {
+    async fn commit(&self, facts: Vec<Fact>) -> Result<(), Refused> {
         let inputs = facts.into_iter().map(|fact| self.input(fact)).collect::<Result<Vec<_>, _>>();
         let inputs =
             inputs.map_err(|wrong| Refused::Invalid(format!("{}: {}", wrong.field, wrong.description)))?;
@@ -57,9 +71,7 @@ impl Report for AttemptReport {
         }
         said(self.store.apply(op).await)
     }
-}
 
-impl AttemptReport {
     fn input(&self, fact: Fact) -> Result<Input, Violation> {
         let attempt = self.attempt;
         Ok(match fact {

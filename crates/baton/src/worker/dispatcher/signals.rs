@@ -2,16 +2,21 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use baton_core::ident::TaskId;
 use baton_core::model::Message;
 use baton_core::task::Body;
 use tokio::sync::{mpsc, watch};
-use tracing::error;
+use tracing::{error, warn};
 
 use super::{Dispatcher, Lane, Phase, Slot};
 use crate::runner::Signal;
+use crate::service::Error;
 use crate::service::follow::Events;
+
+/// The wait before a log that could not be read is read again.
+const AGAIN: Duration = Duration::from_millis(250);
 
 /// Reads one task's log for the runner of its attempt, and holds the attempt's slot.
 pub struct Feed {
@@ -37,6 +42,7 @@ impl Feed {
             Ok(None) | Err(_) => self.after,
         };
         let store = Arc::clone(&self.dispatcher.store);
+        let shared = store.shared();
         let mut events = Events::new(store, watch, self.task, self.after, known);
         let mut said = Phase::Open;
         let mut held = VecDeque::new();
@@ -48,6 +54,12 @@ impl Feed {
                 event = events.next() => match event {
                     Ok(Some(event)) => self.signal(&event.body, &signals, &mut held),
                     Ok(None) => Some(Signal::Lost),
+                    // A store of several nodes may be away for a while; if it is too long, the fence says so.
+                    Err(Error::Unavailable(why)) if shared => {
+                        warn!(task.id = %self.task, error = %why, "the task's log could not be read; trying again");
+                        tokio::time::sleep(AGAIN).await;
+                        None
+                    }
                     Err(why) => {
                         error!(task.id = %self.task, error = %why, "the task's log could not be read");
                         Some(Signal::Lost)

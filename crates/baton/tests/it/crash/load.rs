@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -30,8 +30,9 @@ const NOT_CANCELABLE: &str = "TASK_NOT_CANCELABLE";
 #[derive(Debug)]
 pub struct Load {
     pub ledger: Ledger,
-    /// Where the node is, while it is there.
-    node: watch::Sender<Option<SocketAddr>>,
+    /// Where the nodes are that are there.
+    nodes: watch::Sender<Vec<SocketAddr>>,
+    turns: AtomicUsize,
     stop: CancellationToken,
     messages: AtomicU64,
 }
@@ -40,7 +41,8 @@ impl Load {
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             ledger: Ledger::default(),
-            node: watch::Sender::new(None),
+            nodes: watch::Sender::new(Vec::new()),
+            turns: AtomicUsize::new(0),
             stop: CancellationToken::new(),
             messages: AtomicU64::new(0),
         })
@@ -63,7 +65,12 @@ impl Load {
     }
 
     pub fn node_is_at(&self, address: Option<SocketAddr>) {
-        self.node.send_replace(address);
+        self.nodes_are_at(address.into_iter().collect());
+    }
+
+    /// Clients turn to one after the other.
+    pub fn nodes_are_at(&self, addresses: Vec<SocketAddr>) {
+        self.nodes.send_replace(addresses);
     }
 
     /// Lets every client finish what it is at.
@@ -87,9 +94,10 @@ impl Load {
     }
 
     async fn client(&self) -> Client {
-        let mut node = self.node.subscribe();
-        let address = *node.wait_for(Option::is_some).await.unwrap();
-        Client::new(address.unwrap())
+        let mut nodes = self.nodes.subscribe();
+        let there = nodes.wait_for(|nodes| !nodes.is_empty()).await.unwrap();
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
+        Client::new(there[turn % there.len()])
     }
 
     /// Tries until there is an answer. What a node that drains refuses is asked again.

@@ -2,12 +2,15 @@
 
 mod account;
 mod client;
+mod database;
+mod dice;
 mod disk;
 mod drain;
 mod grants;
 mod ledger;
 mod load;
 mod node;
+mod nodes;
 #[cfg(debug_assertions)]
 mod points;
 mod random;

@@ -52,11 +52,16 @@ max_attempts = 100
 runner = { kind = "process", protocol = "jsonl", command = ["python3", "EXAMPLES/survey.py", "MARK"], concurrency = 8 }
 "#;
 
+/// Nodes on one database have one: 32 bytes.
+const KEY: &str = "YmF0b24gYmF0b24gYmF0b24gYmF0b24gYmF0b24gYmE=";
+
 /// A data folder and a configuration; they outlive the nodes that use them.
 #[derive(Debug)]
 pub struct Place {
     folder: TempDir,
     mark: String,
+    /// The database that it shares with others.
+    store: Option<String>,
 }
 
 impl Place {
@@ -79,7 +84,12 @@ impl Place {
             .replace("FOLDER", &folder.path().display().to_string())
             .replace("MARK", &mark);
         std::fs::write(folder.path().join("baton.toml"), text).unwrap();
-        Self { folder, mark }
+        Self { folder, mark, store: None }
+    }
+
+    /// Whose node keeps everything in this database, as others do.
+    pub fn on(store: String) -> Self {
+        Self { store: Some(store), ..Self::new() }
     }
 
     pub fn folder(&self) -> &Path {
@@ -101,6 +111,9 @@ impl Place {
         let mut command = Command::new(binary.unwrap_or_else(|| env!("CARGO_BIN_EXE_baton").into()));
         command.args(["serve", "--listen", "http://127.0.0.1:0", "--config"]);
         command.arg(self.folder().join("baton.toml")).arg("--data-dir").arg(self.data());
+        if let Some(store) = &self.store {
+            command.env("BATON_STORE", store).env("BATON_SECRET_KEY", KEY);
+        }
         command.current_dir(self.folder()).env("BATON_LOG", "warn").env_remove("BATON_CRASH_AT");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         command

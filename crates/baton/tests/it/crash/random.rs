@@ -8,6 +8,7 @@ use baton::crash;
 use baton_store::crash as writer;
 use tokio::time::Instant;
 
+use super::dice::{Dice, asked};
 use super::node::{Place, Starting};
 use super::trial::Trial;
 
@@ -34,31 +35,6 @@ const STILLBORN: usize = 6;
 
 /// A start, the recovery included, that is met by such a kill.
 const START: Duration = Duration::from_millis(150);
-
-/// Numbers that look random and are the same for the same seed (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// 0 to `below` - 1.
-    fn number(&mut self, below: usize) -> usize {
-        usize::try_from(self.roll() % below as u64).unwrap()
-    }
-
-    fn within(&mut self, most: Duration) -> Duration {
-        Duration::from_micros(self.roll() % u64::try_from(most.as_micros()).unwrap())
-    }
-}
-
-fn asked(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost() {

@@ -15,7 +15,7 @@ use super::node::{Node, Place, Starting};
 
 /// How long the last tasks may take once nothing is killed any more. One that met many deaths waits long for its next
 /// attempt.
-const ENDING: Duration = Duration::from_mins(3);
+pub const ENDING: Duration = Duration::from_mins(3);
 
 /// What has not ended.
 const OPEN: &str = r#"
@@ -130,7 +130,7 @@ pub fn was_killed(status: ExitStatus) {
 }
 
 /// Waits until no task is open any more: those of clients that asked for nothing but an acknowledgement, too.
-async fn settled(client: &mut Client) -> Result<(), Lost> {
+pub async fn settled(client: &mut Client) -> Result<(), Lost> {
     for agent in ["echo", "hello", "slow", "once", "parrot", "survey"] {
         for state in ["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING", "TASK_STATE_INPUT_REQUIRED"] {
             let open = serde_json::json!({"pageSize": 1, "status": state});
