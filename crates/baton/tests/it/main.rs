@@ -13,6 +13,7 @@ mod federation;
 mod friends;
 mod fuzzing;
 mod harness;
+mod mcp;
 mod process;
 mod push;
 mod script;

@@ -16,7 +16,7 @@ use crate::harness::{Answer, Door, TestNode, User, request};
 const LEASE: Duration = Duration::from_mins(5);
 
 /// The agent `clerk`, whose tasks workers claim.
-fn clerk(settings: &mut Settings) {
+pub fn clerk(settings: &mut Settings) {
     clerk_with(settings, None, None);
 }
 
