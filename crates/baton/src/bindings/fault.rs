@@ -61,6 +61,9 @@ pub fn of(why: Error, id: Option<&str>) -> Fault {
         Error::TooManyStreams => {
             Fault::new(Kind::RateLimited).with_message("Too many open streams; close some first")
         }
+        Error::TooManySessions => {
+            Fault::new(Kind::RateLimited).with_message("Too many open sessions; end some first")
+        }
         Error::Draining => Fault::new(Kind::Unavailable)
             .with_message("The node is shutting down; try again soon")
             .with_retry_after(RETRY_AFTER),

@@ -72,6 +72,8 @@ pub enum Error {
     RateLimited(Duration),
     #[error("too many open streams")]
     TooManyStreams,
+    #[error("too many open sessions")]
+    TooManySessions,
     /// The node is stopping and takes nothing new.
     #[error("the node is shutting down")]
     Draining,

@@ -170,6 +170,13 @@ impl Service {
         grant.admits(now)?;
         Ok(until)
     }
+
+    /// Whether the grant that a caller came by lets anybody in, whatever has become of what this one brought.
+    pub async fn has_grant(&self, caller: &Caller) -> Result<bool, Error> {
+        let Some(grant) = caller.of_grant() else { return Ok(true) };
+        let record = self.store.find_grant(&grant.id).await?;
+        Ok(record.is_some_and(|record| record.grant.admits(self.now()).is_ok()))
+    }
 }
 
 pub(super) fn credential(token: &Token) -> NewCredential {

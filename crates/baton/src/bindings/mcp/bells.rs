@@ -4,6 +4,7 @@
 //! Each listener has a set of what it is still to hear and a task of its own that says it. Who does not read keeps itself waiting.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -48,7 +49,12 @@ const RUNG: usize = 100;
 /// How a listener is spoken to.
 pub enum Line {
     /// A session; with channel messages, where its client takes them.
-    Session { peer: Peer<RoleServer>, channel: bool },
+    Session {
+        peer: Peer<RoleServer>,
+        channel: bool,
+        /// How many read its stream; to a session without one is said at once what it missed, when it opens one.
+        listeners: Arc<AtomicUsize>,
+    },
     /// The answer to `subscriptions/listen`.
     Stream(SubscriptionSink),
 }
@@ -58,6 +64,8 @@ pub struct Ringer {
     line: Line,
     /// What it is still to hear of: each resource once.
     pending: Mutex<BTreeSet<String>>,
+    /// Something is being said that it has not taken yet.
+    speaking: AtomicBool,
     bell: Notify,
     wants: Mutex<HashMap<Wanted, CancellationToken>>,
     gone: CancellationToken,
@@ -92,6 +100,7 @@ impl Bells {
         let ringer = Arc::new(Ringer {
             line,
             pending: Mutex::default(),
+            speaking: AtomicBool::new(false),
             bell: Notify::new(),
             wants: Mutex::default(),
             gone: self.service.draining.child_token(),
@@ -197,8 +206,7 @@ impl Bells {
             };
             match due {
                 Some(at) if at <= now => {
-                    queue.turn = (queue.turn + 1) % queue.ringers.len();
-                    queue.ringers[queue.turn].ring(Wanted::Queue(agent.clone()).uri());
+                    queue.next().ring(Wanted::Queue(agent.clone()).uri());
                     let rung = queue.rung.entry(id).or_insert(Rung { first: now, times: 0 });
                     rung.times += 1;
                     let then = AGAIN.get(rung.times - 1).map(|after| rung.first.after(*after));
@@ -249,6 +257,18 @@ impl Bells {
     }
 }
 
+impl Queue {
+    /// Whose turn it is: the next that has taken what it was told, else the next that listens at all, else the next.
+    fn next(&mut self) -> &Ringer {
+        let count = self.ringers.len();
+        let in_turn = || (1..=count).map(|by| (self.turn + by) % count);
+        let first = |fits: fn(&Ringer) -> bool| in_turn().find(|at| fits(&self.ringers[*at]));
+        let next = first(|ringer| ringer.listens() && ringer.has_heard()).or_else(|| first(Ringer::listens));
+        self.turn = next.unwrap_or((self.turn + 1) % count);
+        &self.ringers[self.turn]
+    }
+}
+
 /// Rings for each change of a task.
 async fn follow(
     ringer: Arc<Ringer>,
@@ -270,6 +290,18 @@ impl Ringer {
         self.bell.notify_one();
     }
 
+    fn listens(&self) -> bool {
+        match &self.line {
+            Line::Session { listeners, .. } => listeners.load(Ordering::Relaxed) > 0,
+            Line::Stream(_) => true,
+        }
+    }
+
+    /// Whether nothing is left to be said to it.
+    fn has_heard(&self) -> bool {
+        lock(&self.pending).is_empty() && !self.speaking.load(Ordering::Relaxed)
+    }
+
     /// Says what is pending, one after the other, until the listener is gone.
     async fn speak(self: Arc<Self>) {
         loop {
@@ -279,10 +311,12 @@ impl Ringer {
             }
             loop {
                 let Some(uri) = lock(&self.pending).pop_first() else { break };
+                self.speaking.store(true, Ordering::Relaxed);
                 let said = tokio::select! {
                     said = tokio::time::timeout(WITHIN, self.say(&uri)) => said,
                     () = self.gone.cancelled() => return,
                 };
+                self.speaking.store(false, Ordering::Relaxed);
                 match said {
                     Ok(Ok(())) => {}
                     Ok(Err(why)) => {
@@ -299,7 +333,7 @@ impl Ringer {
     async fn say(&self, uri: &str) -> Result<(), String> {
         match &self.line {
             Line::Stream(sink) => sink.notify_resource_updated(uri).await.map_err(|why| why.to_string()),
-            Line::Session { peer, channel } => {
+            Line::Session { peer, channel, .. } => {
                 let updated = ResourceUpdatedNotification::new(ResourceUpdatedNotificationParam::new(uri));
                 let updated = ServerNotification::ResourceUpdatedNotification(updated);
                 peer.send_notification(updated).await.map_err(|why| why.to_string())?;

@@ -1,18 +1,21 @@
 //! One session of the protocol, or one request where there are no sessions.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use baton_core::time::Timestamp;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, JsonObject, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
     ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, SubscribeRequestParams,
     SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::bells::{Bells, Line, Ringer};
-use super::{Written, caller_of, resources, tools};
+use super::sessions::Sessions;
+use super::{SESSION, Written, caller_of, resources, tools};
 use crate::service::Service;
 
 /// What a client that takes channel messages declares, and what this server sends over it.
@@ -28,13 +31,14 @@ const INSTRUCTIONS: &str = "Baton hands work between agents and never loses it. 
 pub struct Handler {
     service: Service,
     bells: Arc<Bells>,
+    sessions: Arc<Sessions>,
     /// What this session wants to hear of.
-    ringer: std::sync::OnceLock<Arc<Ringer>>,
+    ringer: OnceLock<Arc<Ringer>>,
 }
 
 impl Handler {
-    pub const fn new(service: Service, bells: Arc<Bells>) -> Self {
-        Self { service, bells, ringer: std::sync::OnceLock::new() }
+    pub const fn new(service: Service, bells: Arc<Bells>, sessions: Arc<Sessions>) -> Self {
+        Self { service, bells, sessions, ringer: OnceLock::new() }
     }
 }
 
@@ -81,7 +85,11 @@ impl ServerHandler for Handler {
         }
         let head = context.extensions.get::<http::request::Parts>();
         let written = head.and_then(|head| head.extensions.get::<Written>());
-        let arguments = written.map_or("{}", |written| &*written.0);
+        let arguments = match written {
+            Some(written) => &*written.0,
+            None if request.arguments.is_none() => "{}",
+            None => return Err(ErrorData::invalid_params("a member is there twice", None)),
+        };
         Ok(CallToolResponse::from(tools::call(&self.service, caller, &request.name, arguments).await))
     }
 
@@ -123,7 +131,10 @@ impl ServerHandler for Handler {
             let capabilities = context.client_capabilities();
             let channel =
                 capabilities.and_then(|can| can.experimental).is_some_and(|all| all.contains_key(CHANNEL));
-            self.bells.join(Line::Session { peer: context.peer.clone(), channel })
+            let head = context.extensions.get::<http::request::Parts>();
+            let id = head.and_then(|head| head.headers.get(SESSION)?.to_str().ok());
+            let listeners = id.and_then(|id| self.sessions.listeners(id)).unwrap_or_default();
+            self.bells.join(Line::Session { peer: context.peer.clone(), channel, listeners })
         });
         self.bells.subscribe(ringer, wanted)
     }
@@ -157,13 +168,12 @@ impl ServerHandler for Handler {
         }
         let mut alarm = self.service.alarm.subscribe();
         alarm.mark_changed();
-        let mut until = None;
+        let mut until: Option<Timestamp> = None;
         loop {
             let over = async {
                 match until {
                     Some(at) => {
-                        let left: std::time::Duration =
-                            baton_core::time::Timestamp::since(at, self.service.now());
+                        let left = Timestamp::since(at, self.service.now());
                         tokio::time::sleep(left.min(AGAIN)).await;
                     }
                     None => std::future::pending().await,
@@ -181,12 +191,10 @@ impl ServerHandler for Handler {
             }
         }
     }
-
-    async fn on_initialized(&self, _: NotificationContext<RoleServer>) {}
 }
 
 /// The longest wait between two looks at whether a listener's time is over.
-const AGAIN: std::time::Duration = std::time::Duration::from_mins(1);
+const AGAIN: Duration = Duration::from_secs(4);
 
 /// Takes a listener off when its stream ends.
 struct Left<'a> {

@@ -5,19 +5,23 @@
 
 mod arguments;
 mod bells;
+mod cut;
+mod cors;
 mod handler;
 mod resources;
 mod results;
 mod sessions;
 mod tools;
 
+use std::borrow::Cow;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::StreamExt as _;
+use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -26,7 +30,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::media::Media;
-use super::stream::{Place, Streams};
+use super::stream::Streams;
 use super::{Gate, body, fault};
 use crate::access::{Caller, Door};
 use crate::service::{Error, Service};
@@ -61,8 +65,11 @@ impl std::fmt::Debug for Mcp {
 #[derive(Clone, Debug)]
 struct Written(Arc<str>);
 
-#[derive(Deserialize)]
+/// What is looked at of a request before the protocol reads it.
+#[derive(Default, Deserialize)]
 struct Envelope<'a> {
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     params: Option<Params<'a>>,
 }
@@ -86,23 +93,29 @@ impl Mcp {
         config.max_request_body_bytes = usize::MAX;
         config.cancellation_token = service.draining.child_token();
         let bells = Arc::new(Bells::new(service.clone()));
-        let made = (service.clone(), Arc::clone(&bells));
+        let sessions = Arc::new(Sessions::new(service.clone(), Arc::clone(&manager)));
+        let made = (service.clone(), Arc::clone(&bells), Arc::clone(&sessions));
         let protocol = StreamableHttpService::new(
-            move || Ok(Handler::new(made.0.clone(), Arc::clone(&made.1))),
-            Arc::clone(&manager),
+            move || Ok(Handler::new(made.0.clone(), Arc::clone(&made.1), Arc::clone(&made.2))),
+            manager,
             config,
         );
-        let sessions = Arc::new(Sessions::new(service.clone(), manager));
         tokio::spawn(Arc::clone(&sessions).watch());
         Self { service: service.clone(), streams, sessions, protocol }
     }
 
     /// One request.
     pub async fn answer(&self, gate: &Gate, request: Request<Body>) -> Response {
-        match self.try_answer(gate, request).await {
+        let (head, body) = request.into_parts();
+        let page = cors::Page::of(gate, &head);
+        if head.method == Method::OPTIONS {
+            return page.ask_first();
+        }
+        let answered = match self.try_answer(gate, Request::from_parts(head, body)).await {
             Ok(response) => response,
             Err(why) => fault::rest(&fault::of(why, None), Media::Json),
-        }
+        };
+        page.open(answered)
     }
 
     async fn try_answer(&self, gate: &Gate, request: Request<Body>) -> Result<Response, Error> {
@@ -120,54 +133,61 @@ impl Mcp {
             Err(refused) => return Ok(fault::rest(&refused, Media::Json)),
         };
         head.extensions.insert(caller.clone());
-        if let Some(written) = written(&bytes) {
-            head.extensions.insert(written);
+        // What cannot be read is refused by the protocol.
+        let envelope: Envelope<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
+        if let Some(written) = envelope.params.and_then(|params| params.arguments) {
+            head.extensions.insert(Written(written.get().into()));
         }
-        let (method, listens) = (head.method.clone(), head.method == Method::GET);
-        let place = listens.then(|| self.streams.enter(&caller, &self.service.limits())).transpose()?;
-        if named.is_none() && method == Method::POST {
+        let method = head.method.clone();
+        let asked = envelope.method.as_deref();
+        if asked == Some("initialize") {
             self.sessions.check_room(&caller)?;
         }
-        let mut response = self.protocol.handle(Request::from_parts(head, Full::new(bytes))).await;
-        // A client takes "accepted" for a session that could not be ended.
-        if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
-            *response.status_mut() = StatusCode::NO_CONTENT;
-        }
-        if named.is_none()
-            && let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok())
-        {
-            self.sessions.begin(id, &caller);
-        }
-        if let Some(id) = named.as_deref().filter(|_| method == Method::DELETE) {
-            self.sessions.forget(id);
-        }
-        let open = named.filter(|_| listens).and_then(|id| self.sessions.listen(&id));
-        Ok(whole(response, (place, open)))
+        let listens = method == Method::GET || asked == Some("subscriptions/listen");
+        let place = listens.then(|| self.streams.enter(&caller, &self.service.limits())).transpose()?;
+        let response = self.protocol.handle(Request::from_parts(head, Full::new(bytes.clone()))).await;
+        Ok(match named {
+            None => {
+                if let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
+                    self.sessions.begin(id, &caller);
+                }
+                whole(response, place)
+            }
+            Some(id) if method == Method::GET && response.status() == StatusCode::OK => {
+                let (head, body) = response.into_parts();
+                let Some((listening, body)) = self.sessions.listen(&id, body) else {
+                    return Ok(unknown_session());
+                };
+                whole(http::Response::from_parts(head, body), (place, listening))
+            }
+            Some(id) if method == Method::DELETE && response.status() == StatusCode::ACCEPTED => {
+                self.sessions.forget(&id);
+                // A client takes "accepted" for a session that could not be ended.
+                let mut response = whole(response, ());
+                *response.status_mut() = StatusCode::NO_CONTENT;
+                response
+            }
+            Some(_) => whole(response, place),
+        })
     }
-}
-
-/// The arguments in a request's body, where there are some.
-fn written(body: &Bytes) -> Option<Written> {
-    let read: Envelope<'_> = serde_json::from_slice(body).ok()?;
-    Some(Written(read.params?.arguments?.get().into()))
 }
 
 /// The answer with what has to live as long as it is written.
-fn whole<B>(response: http::Response<B>, kept: (Option<Place>, Option<sessions::Listening>)) -> Response
+fn whole<B, K>(response: http::Response<B>, kept: K) -> Response
 where
-    B: http_body::Body<Data = Bytes, Error = std::convert::Infallible> + Send + 'static,
+    B: http_body::Body<Data = Bytes, Error = Infallible> + Send + 'static,
+    K: Send + 'static,
 {
     let (mut head, body) = response.into_parts();
-    if matches!(kept, (None, None)) {
-        return Response::from_parts(head, Body::new(body));
-    }
     // Proxies are not to hold back what is said.
-    head.headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    let stream = body.into_data_stream().map(move |data| {
+    if head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream") {
+        head.headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    }
+    let body = body.map_frame(move |frame| {
         let _ = &kept;
-        data
+        frame
     });
-    Response::from_parts(head, Body::from_stream(stream))
+    Response::from_parts(head, Body::new(body))
 }
 
 /// A session that is over, one of somebody else and one that never was: the same.

@@ -1,15 +1,21 @@
-//! Whose sessions there are: each belongs to the grant and the user that began it, and ends with what that one was let in by.
+//! Whose sessions there are: each belongs to the grant and the user that began it, and ends with that grant. What is said in
+//! them it does not know.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use baton_core::ident::Owner;
+use baton_core::time::Timestamp;
+use http_body::Body;
 use rmcp::transport::streamable_http_server::session::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::{debug, info};
 
+use super::cut::{Cut, Cuttable};
 use crate::access::Caller;
 use crate::service::{Error, Service};
 
@@ -19,33 +25,58 @@ const EACH: usize = 256;
 /// How long a session may be silent to which nobody listens.
 const IDLE: Duration = Duration::from_mins(30);
 
-/// How often it is looked for sessions that are idle, or whose caller's time is over.
-const EVERY: Duration = Duration::from_secs(15);
+/// The longest time between two looks at whether a session is idle or somebody's time is over.
+const EVERY: Duration = Duration::from_secs(4);
 
 /// All sessions of the node.
 pub struct Sessions {
     service: Service,
     manager: Arc<LocalSessionManager>,
     known: Mutex<HashMap<String, Session>>,
+    /// Somebody listens whose time is not known.
+    fresh: Notify,
 }
 
 struct Session {
     caller: Caller,
     /// When something was asked last.
     asked: Instant,
-    /// Open streams.
-    listening: usize,
+    /// When what the caller is known by ends.
+    until: Until,
+    /// How many streams are open.
+    listening: Arc<AtomicUsize>,
+    streams: Vec<Cut>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// To be looked at.
+    Unknown,
+    At(Timestamp),
+    /// Whatever ends it, an alarm says so.
+    Open,
 }
 
 /// An open stream of a session.
 pub struct Listening {
     sessions: Arc<Sessions>,
     id: String,
+    count: Arc<AtomicUsize>,
+}
+
+/// What becomes of a session after a look at it.
+enum Found {
+    Stands(Option<Timestamp>),
+    /// Its grant lets in, but not by what this caller brought: what is open ends, and the caller comes again.
+    Outlived,
+    Over,
+    /// Nobody could be asked.
+    Unknown,
 }
 
 impl Sessions {
     pub fn new(service: Service, manager: Arc<LocalSessionManager>) -> Self {
-        Self { service, manager, known: Mutex::default() }
+        Self { service, manager, known: Mutex::default(), fresh: Notify::new() }
     }
 
     /// Whether a session is this caller's; it is not idle then.
@@ -56,6 +87,9 @@ impl Sessions {
         };
         session.asked = Instant::now();
         // What it was let in by now counts from now on.
+        if session.caller.proof != caller.proof {
+            session.until = Until::Unknown;
+        }
         session.caller = caller.clone();
         true
     }
@@ -64,60 +98,140 @@ impl Sessions {
     pub fn check_room(&self, caller: &Caller) -> Result<(), Error> {
         let of_grant = |owner: &Owner| owner.grant == caller.owner.grant;
         let count = self.known().values().filter(|session| of_grant(&session.caller.owner)).count();
-        if count < EACH { Ok(()) } else { Err(Error::TooManyStreams) }
+        if count < EACH { Ok(()) } else { Err(Error::TooManySessions) }
     }
 
     pub fn begin(&self, id: &str, caller: &Caller) {
-        let session = Session { caller: caller.clone(), asked: Instant::now(), listening: 0 };
+        let session = Session {
+            caller: caller.clone(),
+            asked: Instant::now(),
+            until: Until::Unknown,
+            listening: Arc::default(),
+            streams: Vec::new(),
+        };
         self.known().insert(id.to_owned(), session);
     }
 
+    /// A session that was ended by its client.
     pub fn forget(&self, id: &str) {
-        self.known().remove(id);
+        let gone = self.known().remove(id);
+        gone.into_iter().flat_map(|session| session.streams).for_each(|stream| stream.cut());
     }
 
-    /// Somebody listens to a session, as long as what is answered lives.
-    pub fn listen(self: &Arc<Self>, id: &str) -> Option<Listening> {
-        self.known().get_mut(id)?.listening += 1;
-        Some(Listening { sessions: Arc::clone(self), id: id.to_owned() })
+    /// How many listen to a session, from now on.
+    pub fn listeners(&self, id: &str) -> Option<Arc<AtomicUsize>> {
+        self.known().get(id).map(|session| Arc::clone(&session.listening))
     }
 
-    /// Ends sessions whose caller would be let in no more, at once, and those that nobody uses.
+    /// Somebody listens to a session: the body, which ends with it. None where the session is over already.
+    pub fn listen<B>(self: &Arc<Self>, id: &str, body: B) -> Option<(Listening, Cuttable<B>)>
+    where
+        B: Body + Send + Unpin + 'static,
+    {
+        let (cut, body) = Cut::new(body);
+        let mut known = self.known();
+        let session = known.get_mut(id)?;
+        session.streams.retain(Cut::is_open);
+        session.streams.push(cut);
+        let count = Arc::clone(&session.listening);
+        count.fetch_add(1, Ordering::Relaxed);
+        // Its grant may have gone between the look at the credentials and here.
+        session.until = Until::Unknown;
+        self.fresh.notify_one();
+        Some((Listening { sessions: Arc::clone(self), id: id.to_owned(), count }, body))
+    }
+
+    /// Ends sessions whose grant is no more, at once, and those that nobody uses.
     pub async fn watch(self: Arc<Self>) {
         let mut alarm = self.service.alarm.subscribe();
         loop {
-            tokio::select! {
-                rung = alarm.changed() => if rung.is_err() { return },
-                () = tokio::time::sleep(EVERY) => {}
+            let rung = tokio::select! {
+                rung = alarm.changed() => match rung {
+                    Ok(()) => true,
+                    Err(_) => return,
+                },
+                () = tokio::time::sleep(self.until_next()) => false,
+                () = self.fresh.notified() => false,
                 () = self.service.draining.cancelled() => return,
-            }
-            self.sweep().await;
+            };
+            self.sweep(rung).await;
         }
     }
 
-    /// One look. Safe to repeat.
-    async fn sweep(&self) {
-        let all: Vec<_> = self
+    /// How long to wait for the next look.
+    fn until_next(&self) -> Duration {
+        let known = self.known();
+        let ends = known.values().filter_map(|session| match session.until {
+            Until::At(at) => Some(at),
+            Until::Unknown | Until::Open => None,
+        });
+        ends.min().map_or(EVERY, |at| at.since(self.service.now()).min(EVERY))
+    }
+
+    /// One look; after an alarm at all of them. Safe to repeat.
+    async fn sweep(&self, all: bool) {
+        let now = self.service.now();
+        let due: Vec<_> = self
             .known()
             .iter()
             .map(|(id, session)| {
-                let idle = session.listening == 0 && session.asked.elapsed() >= IDLE;
-                (id.clone(), session.caller.clone(), idle)
+                let listened = session.listening.load(Ordering::Relaxed) > 0;
+                let idle = !listened && session.asked.elapsed() >= IDLE;
+                let look = all || session.until.is_due(now);
+                (id.clone(), session.caller.clone(), idle, look)
             })
+            .filter(|(_, _, idle, look)| *idle || *look)
             .collect();
-        for (id, caller, idle) in all {
-            let barred = match self.service.standing(&caller).await {
-                Ok(_) | Err(Error::Unavailable(_) | Error::Internal(_)) => false,
-                Err(_) => true,
-            };
-            if idle || barred {
-                info!(grant.id = %caller.owner.grant, barred, "an MCP session is over");
-                self.known().remove(&id);
-                if let Err(why) = self.manager.close_session(&id.into()).await {
-                    debug!(error = %why, "an MCP session could not be closed");
-                }
+        for (id, caller, idle, _) in due {
+            match if idle { Found::Over } else { self.find(&caller).await } {
+                Found::Unknown => {}
+                Found::Stands(until) => self.stands(&id, &caller, until),
+                Found::Outlived => self.outlived(&id, &caller),
+                Found::Over => self.end(&id, &caller, idle),
             }
         }
+    }
+
+    async fn find(&self, caller: &Caller) -> Found {
+        match self.service.standing(caller).await {
+            Ok(until) => Found::Stands(until),
+            Err(Error::Unavailable(_) | Error::Internal(_)) => Found::Unknown,
+            Err(_) => match self.service.has_grant(caller).await {
+                Ok(true) => Found::Outlived,
+                Ok(false) => Found::Over,
+                Err(_) => Found::Unknown,
+            },
+        }
+    }
+
+    fn stands(&self, id: &str, caller: &Caller, until: Option<Timestamp>) {
+        let mut known = self.known();
+        if let Some(session) = known.get_mut(id).filter(|session| session.caller.proof == caller.proof) {
+            session.until = until.map_or(Until::Open, Until::At);
+        }
+    }
+
+    fn outlived(&self, id: &str, caller: &Caller) {
+        let mut known = self.known();
+        let session = known.get_mut(id).filter(|session| session.caller.proof == caller.proof);
+        let streams = session.map(|session| {
+            session.until = Until::Open;
+            std::mem::take(&mut session.streams)
+        });
+        drop(known);
+        streams.into_iter().flatten().for_each(|stream| stream.cut());
+    }
+
+    fn end(&self, id: &str, caller: &Caller, idle: bool) {
+        info!(grant.id = %caller.owner.grant, idle, "an MCP session is over");
+        // First the streams: a session whose reader does not read hears of nothing.
+        self.forget(id);
+        let (manager, id) = (Arc::clone(&self.manager), id.to_owned());
+        tokio::spawn(async move {
+            if let Err(why) = manager.close_session(&id.into()).await {
+                debug!(error = %why, "an MCP session could not be closed");
+            }
+        });
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Session>> {
@@ -125,10 +239,20 @@ impl Sessions {
     }
 }
 
+impl Until {
+    fn is_due(self, now: Timestamp) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::At(at) => at <= now,
+            Self::Open => false,
+        }
+    }
+}
+
 impl Drop for Listening {
     fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
         if let Some(session) = self.sessions.known().get_mut(&self.id) {
-            session.listening = session.listening.saturating_sub(1);
             session.asked = Instant::now();
         }
     }
