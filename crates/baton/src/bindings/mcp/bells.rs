@@ -4,7 +4,7 @@
 //! Each listener has a set of what it is still to hear and a task of its own that says it. Who does not read keeps itself waiting.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ use tracing::{debug, warn};
 
 use super::handler::CHANNEL;
 use super::resources::Wanted;
+use super::sessions::Presence;
 use crate::service::Service;
 
 /// Resources that one listener may subscribe to.
@@ -52,8 +53,8 @@ pub enum Line {
     Session {
         peer: Peer<RoleServer>,
         channel: bool,
-        /// How many read its stream; to a session without one is said at once what it missed, when it opens one.
-        listeners: Arc<AtomicUsize>,
+        /// A session without a stream hears what it missed once it opens one.
+        presence: Arc<Presence>,
     },
     /// The answer to `subscriptions/listen`.
     Stream(SubscriptionSink),
@@ -192,6 +193,7 @@ impl Bells {
         let paused = self.service.controls.pauses(agent);
         let mut queues = self.queues();
         let Some(queue) = queues.get_mut(agent) else { return Ok(None) };
+        queue.ringers.retain(|ringer| !ringer.is_gone());
         if queue.ringers.is_empty() {
             queues.remove(agent);
             return Ok(None);
@@ -292,8 +294,15 @@ impl Ringer {
 
     fn listens(&self) -> bool {
         match &self.line {
-            Line::Session { listeners, .. } => listeners.load(Ordering::Relaxed) > 0,
+            Line::Session { presence, .. } => presence.listens(),
             Line::Stream(_) => true,
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        match &self.line {
+            Line::Session { presence, .. } => presence.is_over(),
+            Line::Stream(_) => self.gone.is_cancelled(),
         }
     }
 

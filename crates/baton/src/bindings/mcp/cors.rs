@@ -10,8 +10,8 @@ use http::header::{
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 
-use crate::bindings::{Gate, fault};
 use crate::bindings::media::Media;
+use crate::bindings::{Gate, fault};
 use crate::service::Error;
 
 /// What of a request comes from a page.

@@ -5,8 +5,9 @@
 
 mod arguments;
 mod bells;
-mod cut;
 mod cors;
+mod cut;
+mod exact;
 mod handler;
 mod resources;
 mod results;
@@ -35,7 +36,8 @@ use super::{Gate, body, fault};
 use crate::access::{Caller, Door};
 use crate::service::{Error, Service};
 use bells::Bells;
-use handler::Handler;
+use exact::Exact;
+use handler::{Handler, Shared};
 use sessions::Sessions;
 
 /// Where it is.
@@ -52,6 +54,7 @@ pub struct Mcp {
     service: Service,
     streams: Arc<Streams>,
     sessions: Arc<Sessions>,
+    exact: Exact,
     protocol: StreamableHttpService<Handler, LocalSessionManager>,
 }
 
@@ -94,14 +97,15 @@ impl Mcp {
         config.cancellation_token = service.draining.child_token();
         let bells = Arc::new(Bells::new(service.clone()));
         let sessions = Arc::new(Sessions::new(service.clone(), Arc::clone(&manager)));
-        let made = (service.clone(), Arc::clone(&bells), Arc::clone(&sessions));
+        let shared = Shared { bells, sessions: Arc::clone(&sessions), exact: Exact::default() };
+        let (exact, of_all) = (shared.exact.clone(), service.clone());
         let protocol = StreamableHttpService::new(
-            move || Ok(Handler::new(made.0.clone(), Arc::clone(&made.1), Arc::clone(&made.2))),
+            move || Ok(Handler::new(of_all.clone(), shared.clone())),
             manager,
             config,
         );
         tokio::spawn(Arc::clone(&sessions).watch());
-        Self { service: service.clone(), streams, sessions, protocol }
+        Self { service: service.clone(), streams, sessions, exact, protocol }
     }
 
     /// One request.
@@ -133,61 +137,72 @@ impl Mcp {
             Err(refused) => return Ok(fault::rest(&refused, Media::Json)),
         };
         head.extensions.insert(caller.clone());
-        // What cannot be read is refused by the protocol.
-        let envelope: Envelope<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
-        if let Some(written) = envelope.params.and_then(|params| params.arguments) {
-            head.extensions.insert(Written(written.get().into()));
-        }
-        let method = head.method.clone();
-        let asked = envelope.method.as_deref();
+        let (bytes, asked) = taken_apart(bytes, &mut head.extensions);
+        let (method, asked) = (head.method.clone(), asked.as_deref());
         if asked == Some("initialize") {
             self.sessions.check_room(&caller)?;
         }
         let listens = method == Method::GET || asked == Some("subscriptions/listen");
         let place = listens.then(|| self.streams.enter(&caller, &self.service.limits())).transpose()?;
-        let response = self.protocol.handle(Request::from_parts(head, Full::new(bytes.clone()))).await;
+        let response = self.protocol.handle(Request::from_parts(head, Full::new(bytes))).await;
         Ok(match named {
             None => {
                 if let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
                     self.sessions.begin(id, &caller);
                 }
-                whole(response, place)
+                self.whole(response, place)
             }
             Some(id) if method == Method::GET && response.status() == StatusCode::OK => {
                 let (head, body) = response.into_parts();
                 let Some((listening, body)) = self.sessions.listen(&id, body) else {
                     return Ok(unknown_session());
                 };
-                whole(http::Response::from_parts(head, body), (place, listening))
+                self.whole(http::Response::from_parts(head, body), (place, listening))
             }
             Some(id) if method == Method::DELETE && response.status() == StatusCode::ACCEPTED => {
                 self.sessions.forget(&id);
                 // A client takes "accepted" for a session that could not be ended.
-                let mut response = whole(response, ());
+                let mut response = self.whole(response, ());
                 *response.status_mut() = StatusCode::NO_CONTENT;
                 response
             }
-            Some(_) => whole(response, place),
+            Some(_) => self.whole(response, place),
         })
+    }
+
+    /// The answer with what has to live as long as it is written.
+    fn whole<B, K>(&self, response: http::Response<B>, kept: K) -> Response
+    where
+        B: http_body::Body<Data = Bytes, Error = Infallible> + Send + 'static,
+        K: Send + 'static,
+    {
+        let (mut head, body) = response.into_parts();
+        // Proxies are not to hold back what is said.
+        if head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream") {
+            head.headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        }
+        let exact = self.exact.clone();
+        let body = body.map_frame(move |frame| {
+            let _ = &kept;
+            frame.map_data(|data| exact.write(data))
+        });
+        Response::from_parts(head, Body::new(body))
     }
 }
 
-/// The answer with what has to live as long as it is written.
-fn whole<B, K>(response: http::Response<B>, kept: K) -> Response
-where
-    B: http_body::Body<Data = Bytes, Error = Infallible> + Send + 'static,
-    K: Send + 'static,
-{
-    let (mut head, body) = response.into_parts();
-    // Proxies are not to hold back what is said.
-    if head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream") {
-        head.headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    }
-    let body = body.map_frame(move |frame| {
-        let _ = &kept;
-        frame
-    });
-    Response::from_parts(head, Body::new(body))
+/// What a request asks for. The arguments of a tool go by a way of their own: the protocol would read their numbers as others.
+fn taken_apart(body: Bytes, extensions: &mut http::Extensions) -> (Bytes, Option<String>) {
+    // What cannot be read is refused by the protocol.
+    let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(&body) else { return (body, None) };
+    let method = envelope.method.map(Cow::into_owned);
+    let arguments = envelope.params.and_then(|params| params.arguments).map(RawValue::get);
+    let Some(arguments) = arguments.filter(|_| method.as_deref() == Some("tools/call")) else {
+        return (body, method);
+    };
+    extensions.insert(Written(arguments.into()));
+    let start = arguments.as_ptr().addr() - body.as_ptr().addr();
+    let rest = &body[start + arguments.len()..];
+    ([&body[..start], b"{}", rest].concat().into(), method)
 }
 
 /// A session that is over, one of somebody else and one that never was: the same.

@@ -2,7 +2,7 @@
 //! them it does not know.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -43,8 +43,7 @@ struct Session {
     asked: Instant,
     /// When what the caller is known by ends.
     until: Until,
-    /// How many streams are open.
-    listening: Arc<AtomicUsize>,
+    presence: Arc<Presence>,
     streams: Vec<Cut>,
 }
 
@@ -57,11 +56,19 @@ enum Until {
     Open,
 }
 
+/// Whether somebody hears what a session is told.
+#[derive(Debug, Default)]
+pub struct Presence {
+    /// Open streams.
+    listeners: AtomicUsize,
+    over: AtomicBool,
+}
+
 /// An open stream of a session.
 pub struct Listening {
     sessions: Arc<Sessions>,
     id: String,
-    count: Arc<AtomicUsize>,
+    presence: Arc<Presence>,
 }
 
 /// What becomes of a session after a look at it.
@@ -106,7 +113,7 @@ impl Sessions {
             caller: caller.clone(),
             asked: Instant::now(),
             until: Until::Unknown,
-            listening: Arc::default(),
+            presence: Arc::default(),
             streams: Vec::new(),
         };
         self.known().insert(id.to_owned(), session);
@@ -114,13 +121,13 @@ impl Sessions {
 
     /// A session that was ended by its client.
     pub fn forget(&self, id: &str) {
-        let gone = self.known().remove(id);
-        gone.into_iter().flat_map(|session| session.streams).for_each(|stream| stream.cut());
+        let Some(gone) = self.known().remove(id) else { return };
+        gone.presence.over.store(true, Ordering::Relaxed);
+        gone.streams.into_iter().for_each(Cut::cut);
     }
 
-    /// How many listen to a session, from now on.
-    pub fn listeners(&self, id: &str) -> Option<Arc<AtomicUsize>> {
-        self.known().get(id).map(|session| Arc::clone(&session.listening))
+    pub fn presence(&self, id: &str) -> Option<Arc<Presence>> {
+        self.known().get(id).map(|session| Arc::clone(&session.presence))
     }
 
     /// Somebody listens to a session: the body, which ends with it. None where the session is over already.
@@ -133,12 +140,12 @@ impl Sessions {
         let session = known.get_mut(id)?;
         session.streams.retain(Cut::is_open);
         session.streams.push(cut);
-        let count = Arc::clone(&session.listening);
-        count.fetch_add(1, Ordering::Relaxed);
+        let presence = Arc::clone(&session.presence);
+        presence.listeners.fetch_add(1, Ordering::Relaxed);
         // Its grant may have gone between the look at the credentials and here.
         session.until = Until::Unknown;
         self.fresh.notify_one();
-        Some((Listening { sessions: Arc::clone(self), id: id.to_owned(), count }, body))
+        Some((Listening { sessions: Arc::clone(self), id: id.to_owned(), presence }, body))
     }
 
     /// Ends sessions whose grant is no more, at once, and those that nobody uses.
@@ -175,8 +182,7 @@ impl Sessions {
             .known()
             .iter()
             .map(|(id, session)| {
-                let listened = session.listening.load(Ordering::Relaxed) > 0;
-                let idle = !listened && session.asked.elapsed() >= IDLE;
+                let idle = !session.presence.listens() && session.asked.elapsed() >= IDLE;
                 let look = all || session.until.is_due(now);
                 (id.clone(), session.caller.clone(), idle, look)
             })
@@ -219,7 +225,7 @@ impl Sessions {
             std::mem::take(&mut session.streams)
         });
         drop(known);
-        streams.into_iter().flatten().for_each(|stream| stream.cut());
+        streams.into_iter().flatten().for_each(Cut::cut);
     }
 
     fn end(&self, id: &str, caller: &Caller, idle: bool) {
@@ -239,6 +245,16 @@ impl Sessions {
     }
 }
 
+impl Presence {
+    pub fn listens(&self) -> bool {
+        self.listeners.load(Ordering::Relaxed) > 0
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+}
+
 impl Until {
     fn is_due(self, now: Timestamp) -> bool {
         match self {
@@ -251,7 +267,7 @@ impl Until {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::Relaxed);
+        self.presence.listeners.fetch_sub(1, Ordering::Relaxed);
         if let Some(session) = self.sessions.known().get_mut(&self.id) {
             session.asked = Instant::now();
         }

@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::arguments::{Answer, Cancel, CreateFor, GetTask, ListTasks};
+use super::exact::Exact;
 use super::results::{self, Page, Shown, of_node, of_others};
 use crate::access::Caller;
 use crate::bindings::body;
@@ -87,9 +88,14 @@ pub fn exists(name: &str) -> bool {
 }
 
 /// Calls a tool with its arguments as they were written. What is refused is an answer too.
-pub async fn call(service: &Service, caller: &Caller, name: &str, arguments: &str) -> CallToolResult {
+pub async fn call(
+    (service, exact): (&Service, &Exact),
+    caller: &Caller,
+    name: &str,
+    arguments: &str,
+) -> CallToolResult {
     let task = task_in(arguments);
-    match Box::pin(run(service, caller, name, arguments)).await {
+    match Box::pin(run((service, exact), caller, name, arguments)).await {
         Ok(result) => result,
         Err(why) => results::refused(why, task.as_deref()),
     }
@@ -105,30 +111,30 @@ fn task_in(arguments: &str) -> Option<String> {
 }
 
 async fn run(
-    service: &Service,
+    (service, exact): (&Service, &Exact),
     caller: &Caller,
     name: &str,
     arguments: &str,
 ) -> Result<CallToolResult, Error> {
     match name {
-        "create_for" => of_others(&create_for(service, caller, read(arguments)?).await?),
-        "claim" => of_others(&work::claim(service, caller, read(arguments)?).await?),
-        "claim_next" => of_others(&work::claim_next(service, caller, read(arguments)?).await?),
-        "heartbeat" => report(service, caller, read::<Heartbeat>(arguments)?.try_into()?).await,
-        "progress" => report(service, caller, read::<Progress>(arguments)?.try_into()?).await,
-        "ask" => report(service, caller, read::<Ask>(arguments)?.try_into()?).await,
-        "complete" => report(service, caller, read::<Complete>(arguments)?.try_into()?).await,
-        "fail" => report(service, caller, read::<Fail>(arguments)?.try_into()?).await,
-        "release" => report(service, caller, read::<Give>(arguments)?.back()).await,
-        "reject" => report(service, caller, read::<Give>(arguments)?.up()).await,
-        "get_task" => of_others(&get_task(service, caller, read(arguments)?).await?),
-        "list_tasks" => of_others(&list_tasks(service, caller, read(arguments)?).await?),
-        "answer" => of_others(&answer(service, caller, read(arguments)?).await?),
+        "create_for" => of_others(exact, &create_for(service, caller, read(arguments)?).await?),
+        "claim" => of_others(exact, &work::claim(service, caller, read(arguments)?).await?),
+        "claim_next" => of_others(exact, &work::claim_next(service, caller, read(arguments)?).await?),
+        "heartbeat" => report((service, exact), caller, read::<Heartbeat>(arguments)?.try_into()?).await,
+        "progress" => report((service, exact), caller, read::<Progress>(arguments)?.try_into()?).await,
+        "ask" => report((service, exact), caller, read::<Ask>(arguments)?.try_into()?).await,
+        "complete" => report((service, exact), caller, read::<Complete>(arguments)?.try_into()?).await,
+        "fail" => report((service, exact), caller, read::<Fail>(arguments)?.try_into()?).await,
+        "release" => report((service, exact), caller, read::<Give>(arguments)?.back()).await,
+        "reject" => report((service, exact), caller, read::<Give>(arguments)?.up()).await,
+        "get_task" => of_others(exact, &get_task(service, caller, read(arguments)?).await?),
+        "list_tasks" => of_others(exact, &list_tasks(service, caller, read(arguments)?).await?),
+        "answer" => of_others(exact, &answer(service, caller, read(arguments)?).await?),
         "cancel" => {
             let Cancel { task_id, agent } = read(arguments)?;
             let scope = scope_of(service, caller, agent.as_deref(), &task_id).await?;
             let task = service.cancel(&scope, &task_id).await?.object(None, true);
-            of_others(&Shown { task: Some(task), message: None })
+            of_others(exact, &Shown { task: Some(task), message: None })
         }
         _ => Err(Error::invalid("name", "is no tool of this node")),
     }
@@ -142,9 +148,13 @@ fn read<T: DeserializeOwned>(arguments: &str) -> Result<T, Error> {
     body::parse(arguments.as_bytes())
 }
 
-async fn report(service: &Service, caller: &Caller, words: work::Words) -> Result<CallToolResult, Error> {
+async fn report(
+    (service, exact): (&Service, &Exact),
+    caller: &Caller,
+    words: work::Words,
+) -> Result<CallToolResult, Error> {
     let standing = work::report(service, caller, words).await?;
-    if standing.messages.is_empty() { of_node(&standing) } else { of_others(&standing) }
+    if standing.messages.is_empty() { of_node(exact, &standing) } else { of_others(exact, &standing) }
 }
 
 async fn create_for(service: &Service, caller: &Caller, said: CreateFor) -> Result<Shown, Error> {

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use baton_store::Verb;
 use baton_wire::fault::Kind;
+use http::Request;
+use http_body_util::Full;
+use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use super::{Client, REVISION, only};
-use crate::harness::{Answer, TestNode, User, request};
+use super::{Client, Ear, REVISION, only};
+use crate::harness::{Answer, Door, TestNode, User, request};
 use crate::work::clerk;
 
 /// A closed node with the agent `clerk`.
@@ -37,7 +40,8 @@ async fn nobody_is_told_where_to_ask() {
             let how = answer.header("www-authenticate").unwrap();
             assert!(how.starts_with("Bearer realm=\"baton\""), "{how}");
             assert_eq!(how.contains("error=\"invalid_token\""), error, "{how}");
-            let at = how.split("resource_metadata=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+            let at =
+                how.split("resource_metadata=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
             assert!(at.ends_with("/.well-known/oauth-protected-resource/mcp"), "{how}");
             let found = user.bare().ask(request("GET", at, &[], "")).await;
             assert_eq!(found.status, 200, "{found:?}");
@@ -60,7 +64,10 @@ async fn a_session_of_somebody_else_is_none() {
     let (theirs, none) = tokio::join!(every_way(&theirs), every_way(&none));
     for (theirs, none) in theirs.into_iter().zip(none) {
         assert_eq!((theirs.status, none.status), (404, 404), "{theirs:?}");
-        assert_eq!((theirs.text(), &theirs.headers["content-length"]), (none.text(), &none.headers["content-length"]));
+        assert_eq!(
+            (theirs.text(), &theirs.headers["content-length"]),
+            (none.text(), &none.headers["content-length"])
+        );
     }
     // Nothing of it has touched the session.
     assert!(mine.tools().await.contains(&"claim".to_owned()));
@@ -83,7 +90,8 @@ async fn a_session_ends_with_its_grant() {
     for how in ["revoke", "pause", "expire"] {
         let body = json!({"label": how, "agents": ["clerk"], "verbs": Verb::ALL, "expires": "1h"});
         let made = node.operator("POST", "/api/v1/grants", Some(&body)).await.json();
-        let (grant, user) = (made["id"].as_str().unwrap(), User::new(node.url(), "clerk", made["token"].as_str()));
+        let (grant, user) =
+            (made["id"].as_str().unwrap(), User::new(node.url(), "clerk", made["token"].as_str()));
         let client = Client::new(&user).await;
         client.subscribe("baton://queues/clerk").await;
         let ear = client.listen().await;
@@ -122,6 +130,27 @@ async fn a_session_ends_with_its_grant() {
     node.finish().await;
 }
 
+/// What it was let in by is over, and the grant is not: what is open ends, and the session goes on with what opens now.
+#[tokio::test]
+async fn a_session_outlives_a_token() {
+    let node = closed().await;
+    let (grant, old) = node.grant(&["clerk"], &Verb::ALL).await;
+    let mut client = Client::new(&old).await;
+    client.subscribe("baton://queues/clerk").await;
+    let ear = client.listen().await;
+    let path = format!("/api/v1/grants/{grant}/rotate");
+    let rotated = node.operator("POST", &path, Some(&json!({"overlap": "0s"}))).await.json();
+    ear.ends().await;
+    assert_eq!(client.try_ask("tools/list", "{}").await.status, 401);
+    client.user = User::new(node.url(), "clerk", rotated["token"].as_str()).over(Door::Rest);
+    assert_eq!(client.tools().await.len(), 14);
+    let mut ear = client.listen().await;
+    client.user.hand_in("go").await;
+    assert_eq!(ear.rings().await, "baton://queues/clerk");
+    assert_eq!(client.end().await, 204);
+    node.finish().await;
+}
+
 /// So many sessions of one grant, and not one more; calls without a session are none.
 #[tokio::test]
 async fn sessions_are_bounded() {
@@ -145,18 +174,29 @@ async fn sessions_are_bounded() {
 
 /// A call of the revision that has no sessions: its result.
 async fn stateless(user: &User, method: &str) -> Value {
-    let client = Client::without_session(user);
-    let meta = json!({
+    let user = user.over(Door::Rest);
+    let mut answer = only(&user.ask(stateless_request(&user, method, json!({}))).await);
+    assert!(answer.get("error").is_none(), "{answer}");
+    answer["result"].take()
+}
+
+/// The same where the answer is a stream.
+pub async fn stateless_stream(user: &User, method: &str, params: Value) -> Ear {
+    let user = user.over(Door::Rest);
+    Ear::new(user.open_raw(stateless_request(&user, method, params)).await).unwrap()
+}
+
+fn stateless_request(user: &User, method: &str, mut params: Value) -> Request<Full<Bytes>> {
+    params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "a test", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let client = Client::without_session(user);
     let mut request = client.request("POST", body.to_string(), Some("2026-07-28"));
     request.headers_mut().insert("mcp-method", method.parse().unwrap());
-    let mut answer = only(&client.user.ask(request).await);
-    assert!(answer.get("error").is_none(), "{answer}");
-    answer["result"].take()
+    request
 }
 
 /// Every revision that clients speak, and the nearest where one speaks another.
@@ -167,7 +207,10 @@ async fn every_revision() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "1999-12-31"] {
         let (client, said) = Client::begin(&user, revision, json!({})).await;
         let spoken = if revision == "1999-12-31" { REVISION } else { revision };
-        assert_eq!((&said["protocolVersion"], &said["serverInfo"]["name"]), (&json!(spoken), &json!("baton")));
+        assert_eq!(
+            (&said["protocolVersion"], &said["serverInfo"]["name"]),
+            (&json!(spoken), &json!("baton"))
+        );
         assert!(said["capabilities"]["resources"]["subscribe"].as_bool().unwrap(), "{said}");
         assert_eq!(client.tools().await.len(), 14);
         client.listen().await;
@@ -230,7 +273,8 @@ async fn pages_with_credentials_of_their_own() {
     assert_eq!((first.status, first.header("access-control-allow-origin")), (204, Some("*")), "{first:?}");
     assert_eq!(first.header("access-control-allow-credentials"), None);
     let allowed = first.header("access-control-allow-headers").unwrap();
-    for header in ["authorization", "content-type", "mcp-session-id", "mcp-protocol-version", "last-event-id"] {
+    for header in ["authorization", "content-type", "mcp-session-id", "mcp-protocol-version", "last-event-id"]
+    {
         assert!(allowed.split(", ").any(|name| name == header), "{allowed}");
     }
     for (user, status) in [(&user.bare(), 401), (&user, 200)] {

@@ -1,6 +1,9 @@
 //! The door of MCP: a client over plain HTTP, as little as it takes to see every byte of what is answered.
 
 mod auth;
+mod bells;
+mod schema;
+mod tools;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -174,8 +177,13 @@ impl Ear {
 
     /// What is said next; `None` once the stream has ended.
     async fn next(&mut self) -> Option<Value> {
+        // The stream is never silent for long.
+        soon(self.next_or_never()).await
+    }
+
+    async fn next_or_never(&mut self) -> Option<Value> {
         while self.heard.is_empty() {
-            let frame = soon(self.body.frame()).await?.expect("the stream is not cut");
+            let frame = self.body.frame().await?.expect("the stream is not cut");
             let Ok(bytes) = frame.into_data() else { continue };
             let said = self.reader.feed(&bytes).map(|event| event.unwrap().data);
             let said = said.filter(|data| !data.is_empty());

@@ -73,13 +73,13 @@ impl Hook {
 }
 
 /// Takes connections and never says anything.
-struct Mute {
-    url: String,
+pub struct Mute {
+    pub url: String,
     connections: Arc<AtomicUsize>,
 }
 
 impl Mute {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
         let connections = Arc::new(AtomicUsize::new(0));
@@ -93,6 +93,10 @@ impl Mute {
         });
         Self { url, connections }
     }
+
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
 }
 
 fn answer(status: u16) -> http::response::Builder {
@@ -105,7 +109,7 @@ fn line(asked: &Asked) -> String {
     Frame { id, value: asked.json() }.line()
 }
 
-fn allow_loopback(settings: &mut Settings) {
+pub fn allow_loopback(settings: &mut Settings) {
     let network = Network { address: [127, 0, 0, 0].into(), prefix: 8 };
     settings.net.allow = vec![Destination::Network(network)];
 }
@@ -116,7 +120,7 @@ async fn node() -> TestNode {
 }
 
 /// SendMessage that returns at once, with a configuration: the task's id.
-async fn hand_in(user: &User, text: &str, config: &Value) -> String {
+pub async fn hand_in(user: &User, text: &str, config: &Value) -> String {
     let params = json!({
         "message": message(text),
         "configuration": {"returnImmediately": true, "taskPushNotificationConfig": config},

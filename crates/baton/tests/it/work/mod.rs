@@ -32,8 +32,8 @@ fn clerk_with(settings: &mut Settings, concurrency: Option<u32>, budget: Option<
 
 /// Somebody who works on an agent's tasks.
 #[derive(Clone)]
-struct Worker {
-    user: User,
+pub struct Worker {
+    pub user: User,
 }
 
 impl Worker {
@@ -42,7 +42,7 @@ impl Worker {
         Self { user: node.grant(&["clerk"], &[Verb::Work]).await.1 }
     }
 
-    async fn says(&self, verb: &str, body: &Value) -> Answer {
+    pub async fn says(&self, verb: &str, body: &Value) -> Answer {
         self.says_raw(verb, body.to_string()).await
     }
 
