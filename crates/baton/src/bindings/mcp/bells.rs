@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use baton_core::ident::{AgentName, TaskId};
+use baton_core::ident::AgentName;
 use baton_core::model::TaskState;
 use baton_core::task::State;
 use baton_core::time::Timestamp;
@@ -25,6 +25,7 @@ use tracing::{debug, warn};
 
 use super::handler::CHANNEL;
 use super::resources::Wanted;
+use super::rung::{Ready, Rung, SEEN};
 use super::sessions::Presence;
 use crate::service::Service;
 
@@ -34,18 +35,11 @@ const EACH: usize = 256;
 /// How long a listener may take to take one bell.
 const WITHIN: Duration = Duration::from_secs(30);
 
-/// When it is rung again for a task that nobody claims, since the first time.
-const AGAIN: [Duration; 4] =
-    [Duration::from_mins(5), Duration::from_mins(20), Duration::from_hours(1), Duration::from_hours(6)];
-
 /// Tasks that came together are rung for together.
 const TOGETHER: Duration = Duration::from_millis(20);
 
 /// The longest time between two looks at a queue.
 const LOOK: Duration = Duration::from_mins(1);
-
-/// Waiting tasks of one queue that are rung for: more say nothing more.
-const RUNG: usize = 100;
 
 /// How a listener is spoken to.
 pub enum Line {
@@ -65,7 +59,7 @@ pub struct Ringer {
     line: Line,
     /// What it is still to hear of: each resource once.
     pending: Mutex<BTreeSet<String>>,
-    /// Something is being said that it has not taken yet.
+    /// Something is being said that it has not taken yet, or it did not take what it was told last.
     speaking: AtomicBool,
     bell: Notify,
     wants: Mutex<HashMap<Wanted, CancellationToken>>,
@@ -78,12 +72,7 @@ struct Queue {
     ringers: Vec<Arc<Ringer>>,
     /// Whose turn it is.
     turn: usize,
-    rung: HashMap<TaskId, Rung>,
-}
-
-struct Rung {
-    first: Timestamp,
-    times: usize,
+    rung: Rung,
 }
 
 /// All bells of the node.
@@ -97,7 +86,7 @@ impl Bells {
         Self { service, queues: Mutex::default() }
     }
 
-    pub fn join(&self, line: Line) -> Arc<Ringer> {
+    pub fn join(self: &Arc<Self>, line: Line) -> Arc<Ringer> {
         let ringer = Arc::new(Ringer {
             line,
             pending: Mutex::default(),
@@ -106,7 +95,7 @@ impl Bells {
             wants: Mutex::default(),
             gone: self.service.draining.child_token(),
         });
-        tokio::spawn(Arc::clone(&ringer).speak());
+        tokio::spawn(Arc::clone(self).speak(Arc::clone(&ringer)));
         ringer
     }
 
@@ -187,9 +176,7 @@ impl Bells {
     /// Rings for what waits and was not rung for yet, or long ago. Answers when to look again; none where nobody listens.
     async fn sweep(&self, agent: &AgentName) -> Result<Option<Duration>, baton_store::Error> {
         let now = self.service.now();
-        let (mut ready, next) = self.waiting(agent, now).await?;
-        // Whoever came first is rung for first.
-        ready.sort_unstable();
+        let (ready, next) = self.waiting(agent, now).await?;
         let paused = self.service.controls.pauses(agent);
         let mut queues = self.queues();
         let Some(queue) = queues.get_mut(agent) else { return Ok(None) };
@@ -198,25 +185,11 @@ impl Bells {
             queues.remove(agent);
             return Ok(None);
         }
-        queue.rung.retain(|id, _| ready.binary_search(id).is_ok());
-        let mut again = next;
-        for id in ready.into_iter().filter(|_| !paused) {
-            let rung = queue.rung.get(&id).map(|rung| (rung.first, rung.times));
-            let due = match rung {
-                None => Some(now),
-                Some((first, times)) => AGAIN.get(times - 1).map(|after| first.after(*after)),
-            };
-            match due {
-                Some(at) if at <= now => {
-                    queue.next().ring(Wanted::Queue(agent.clone()).uri());
-                    let rung = queue.rung.entry(id).or_insert(Rung { first: now, times: 0 });
-                    rung.times += 1;
-                    let then = AGAIN.get(rung.times - 1).map(|after| rung.first.after(*after));
-                    again = [again, then].into_iter().flatten().min();
-                }
-                later => again = [again, later].into_iter().flatten().min(),
-            }
+        let (bells, again) = if paused { (0, None) } else { queue.rung.due(ready, now) };
+        for _ in 0..bells {
+            queue.next().ring(Wanted::Queue(agent.clone()).uri());
         }
+        let again = [again, next].into_iter().flatten().min();
         Ok(Some(again.map_or(LOOK, |at| at.since(now))))
     }
 
@@ -225,14 +198,14 @@ impl Bells {
         &self,
         agent: &AgentName,
         now: Timestamp,
-    ) -> Result<(Vec<TaskId>, Option<Timestamp>), baton_store::Error> {
+    ) -> Result<(Vec<Ready>, Option<Timestamp>), baton_store::Error> {
         let (mut ready, mut next) = (Vec::new(), None);
         for state in [TaskState::Submitted, TaskState::Working] {
             let query = ListAllQuery {
                 agent: Some(agent.clone()),
                 state: Some(state),
                 after: None,
-                size: RUNG,
+                size: SEEN,
                 content: Content::default(),
             };
             for task in self.service.store.list_all(query).await?.tasks {
@@ -240,7 +213,9 @@ impl Bells {
                     State::Ready { not_before: Some(at), .. } if *at > now => {
                         next = [next, Some(*at)].into_iter().flatten().min();
                     }
-                    State::Ready { .. } => ready.push(task.task.id),
+                    State::Ready { .. } => {
+                        ready.push(Ready { id: task.task.id, attempt: task.task.attempt });
+                    }
                     State::Running { .. }
                     | State::Interrupted { .. }
                     | State::Completed
@@ -252,6 +227,51 @@ impl Bells {
             }
         }
         Ok((ready, next))
+    }
+
+    /// Says what is pending to a listener, one after the other, until it is gone. A queue's bell that it does not take is
+    /// another's: there is work, whoever does it.
+    async fn speak(self: Arc<Self>, ringer: Arc<Ringer>) {
+        loop {
+            tokio::select! {
+                () = ringer.bell.notified() => {}
+                () = ringer.gone.cancelled() => return,
+            }
+            loop {
+                let Some(uri) = lock(&ringer.pending).pop_first() else { break };
+                ringer.speaking.store(true, Ordering::Relaxed);
+                let said = tokio::select! {
+                    said = tokio::time::timeout(WITHIN, ringer.say(&uri)) => said,
+                    () = ringer.gone.cancelled() => {
+                        self.pass_on(&uri);
+                        return;
+                    }
+                };
+                match said {
+                    Ok(Ok(())) => ringer.speaking.store(false, Ordering::Relaxed),
+                    Ok(Err(why)) => {
+                        debug!(error = %why, "a listener of MCP hears nothing any more");
+                        self.leave(&ringer);
+                        self.pass_on(&uri);
+                        return;
+                    }
+                    // It will hear of the next change; what it missed it reads with that.
+                    Err(_) => {
+                        debug!(uri, "a listener of MCP does not read what it is told");
+                        self.pass_on(&uri);
+                    }
+                }
+            }
+        }
+    }
+
+    fn pass_on(&self, uri: &str) {
+        let Some(Wanted::Queue(agent)) = Wanted::parse(uri) else { return };
+        if let Some(queue) = self.queues().get_mut(&agent)
+            && queue.ringers.iter().any(|ringer| ringer.listens() && ringer.has_heard())
+        {
+            queue.next().ring(uri.to_owned());
+        }
     }
 
     fn queues(&self) -> MutexGuard<'_, HashMap<AgentName, Queue>> {
@@ -301,7 +321,7 @@ impl Ringer {
 
     fn is_gone(&self) -> bool {
         match &self.line {
-            Line::Session { presence, .. } => presence.is_over(),
+            Line::Session { presence, .. } => presence.is_over() || self.gone.is_cancelled(),
             Line::Stream(_) => self.gone.is_cancelled(),
         }
     }
@@ -309,34 +329,6 @@ impl Ringer {
     /// Whether nothing is left to be said to it.
     fn has_heard(&self) -> bool {
         lock(&self.pending).is_empty() && !self.speaking.load(Ordering::Relaxed)
-    }
-
-    /// Says what is pending, one after the other, until the listener is gone.
-    async fn speak(self: Arc<Self>) {
-        loop {
-            tokio::select! {
-                () = self.bell.notified() => {}
-                () = self.gone.cancelled() => return,
-            }
-            loop {
-                let Some(uri) = lock(&self.pending).pop_first() else { break };
-                self.speaking.store(true, Ordering::Relaxed);
-                let said = tokio::select! {
-                    said = tokio::time::timeout(WITHIN, self.say(&uri)) => said,
-                    () = self.gone.cancelled() => return,
-                };
-                self.speaking.store(false, Ordering::Relaxed);
-                match said {
-                    Ok(Ok(())) => {}
-                    Ok(Err(why)) => {
-                        debug!(error = %why, "a listener of MCP hears nothing any more");
-                        return;
-                    }
-                    // It will hear of the next change; what it missed it reads with that.
-                    Err(_) => debug!(uri, "a listener of MCP does not read what it is told"),
-                }
-            }
-        }
     }
 
     async fn say(&self, uri: &str) -> Result<(), String> {

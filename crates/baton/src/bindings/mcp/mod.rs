@@ -11,6 +11,7 @@ mod exact;
 mod handler;
 mod resources;
 mod results;
+mod rung;
 mod sessions;
 mod tools;
 

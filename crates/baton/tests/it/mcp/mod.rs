@@ -2,6 +2,7 @@
 
 mod auth;
 mod bells;
+mod given_back;
 mod schema;
 mod tools;
 
