@@ -140,19 +140,14 @@ impl Mcp {
         head.extensions.insert(caller.clone());
         let (bytes, asked) = taken_apart(bytes, &mut head.extensions);
         let (method, asked) = (head.method.clone(), asked.as_deref());
-        if asked == Some("initialize") {
-            self.sessions.check_room(&caller)?;
+        if named.is_none() && asked == Some("initialize") {
+            return self.begin(&caller, Request::from_parts(head, Full::new(bytes))).await;
         }
         let listens = method == Method::GET || asked == Some("subscriptions/listen");
         let place = listens.then(|| self.streams.enter(&caller, &self.service.limits())).transpose()?;
         let response = self.protocol.handle(Request::from_parts(head, Full::new(bytes))).await;
         Ok(match named {
-            None => {
-                if let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
-                    self.sessions.begin(id, &caller);
-                }
-                self.whole(response, place)
-            }
+            None => self.whole(response, place),
             Some(id) if method == Method::GET && response.status() == StatusCode::OK => {
                 let (head, body) = response.into_parts();
                 let Some((listening, body)) = self.sessions.listen(&id, body) else {
@@ -167,8 +162,28 @@ impl Mcp {
                 *response.status_mut() = StatusCode::NO_CONTENT;
                 response
             }
-            Some(_) => self.whole(response, place),
+            Some(id) => {
+                if method != Method::DELETE && response.status() == StatusCode::NOT_FOUND {
+                    // It has ended by itself.
+                    self.sessions.forget(&id);
+                }
+                self.whole(response, place)
+            }
         })
+    }
+
+    /// Begins a session. Once it is there it is counted, though its client has hung up meanwhile.
+    async fn begin(&self, caller: &Caller, request: Request<Full<Bytes>>) -> Result<Response, Error> {
+        let seat = self.sessions.reserve(caller)?;
+        let protocol = self.protocol.clone();
+        let begun = tokio::spawn(async move {
+            let response = protocol.handle(request).await;
+            if let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
+                seat.take(id);
+            }
+            response
+        });
+        Ok(self.whole(begun.await.map_err(|why| Error::Internal(why.to_string()))?, ()))
     }
 
     /// The answer with what has to live as long as it is written.

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use baton_core::ident::Owner;
 use baton_core::time::Timestamp;
 use http_body::Body;
 use rmcp::transport::streamable_http_server::session::SessionManager as _;
@@ -33,6 +32,8 @@ pub struct Sessions {
     service: Service,
     manager: Arc<LocalSessionManager>,
     known: Mutex<HashMap<String, Session>>,
+    /// Sessions that are about to begin, by grant.
+    opening: Mutex<HashMap<Arc<str>, usize>>,
     /// Somebody listens whose time is not known.
     fresh: Notify,
 }
@@ -71,6 +72,12 @@ pub struct Listening {
     presence: Arc<Presence>,
 }
 
+/// A place for a session that is about to begin.
+pub struct Seat {
+    sessions: Arc<Sessions>,
+    caller: Caller,
+}
+
 /// What becomes of a session after a look at it.
 enum Found {
     Stands(Option<Timestamp>),
@@ -83,7 +90,7 @@ enum Found {
 
 impl Sessions {
     pub fn new(service: Service, manager: Arc<LocalSessionManager>) -> Self {
-        Self { service, manager, known: Mutex::default(), fresh: Notify::new() }
+        Self { service, manager, known: Mutex::default(), opening: Mutex::default(), fresh: Notify::new() }
     }
 
     /// Whether a session is this caller's; it is not idle then.
@@ -101,22 +108,17 @@ impl Sessions {
         true
     }
 
-    /// Refuses one session too many.
-    pub fn check_room(&self, caller: &Caller) -> Result<(), Error> {
-        let of_grant = |owner: &Owner| owner.grant == caller.owner.grant;
-        let count = self.known().values().filter(|session| of_grant(&session.caller.owner)).count();
-        if count < EACH { Ok(()) } else { Err(Error::TooManySessions) }
-    }
-
-    pub fn begin(&self, id: &str, caller: &Caller) {
-        let session = Session {
-            caller: caller.clone(),
-            asked: Instant::now(),
-            until: Until::Unknown,
-            presence: Arc::default(),
-            streams: Vec::new(),
-        };
-        self.known().insert(id.to_owned(), session);
+    /// A place for one more session of this caller's grant.
+    pub fn reserve(self: &Arc<Self>, caller: &Caller) -> Result<Seat, Error> {
+        let grant = &caller.owner.grant;
+        let mut opening = self.opening();
+        let begun = self.known().values().filter(|session| session.caller.owner.grant == *grant).count();
+        let soon = opening.get(grant).copied().unwrap_or(0);
+        if begun + soon >= EACH {
+            return Err(Error::TooManySessions);
+        }
+        opening.insert(Arc::clone(grant), soon + 1);
+        Ok(Seat { sessions: Arc::clone(self), caller: caller.clone() })
     }
 
     /// A session that was ended by its client.
@@ -242,6 +244,36 @@ impl Sessions {
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Session>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn opening(&self) -> MutexGuard<'_, HashMap<Arc<str>, usize>> {
+        self.opening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seat {
+    /// The session has begun.
+    pub fn take(self, id: &str) {
+        let session = Session {
+            caller: self.caller.clone(),
+            asked: Instant::now(),
+            until: Until::Unknown,
+            presence: Arc::default(),
+            streams: Vec::new(),
+        };
+        self.sessions.known().insert(id.to_owned(), session);
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut opening = self.sessions.opening();
+        if let Some(count) = opening.get_mut(&self.caller.owner.grant) {
+            *count -= 1;
+            if *count == 0 {
+                opening.remove(&self.caller.owner.grant);
+            }
+        }
     }
 }
 
