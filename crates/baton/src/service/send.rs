@@ -25,6 +25,18 @@ use crate::worker::dispatcher::Slot;
 /// The attempt that a new task's claim begins.
 const FIRST: u32 = 1;
 
+/// Bytes of an idempotency key.
+const KEY: usize = 255;
+
+/// Refuses an idempotency key that came in `field` and is none.
+pub fn check_key(field: &str, key: &str) -> Result<(), Error> {
+    // What is no ASCII cannot be told from one door to another: a header has it in no certain encoding.
+    if (1..=KEY).contains(&key.len()) && key.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return Ok(());
+    }
+    Err(Error::invalid(field, format!("has 1 to {KEY} printable characters")))
+}
+
 /// A message and how it is to be treated.
 #[derive(Clone, Debug)]
 pub struct Send {

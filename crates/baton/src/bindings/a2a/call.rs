@@ -20,14 +20,11 @@ use super::super::fault;
 use super::extensions::Activated;
 use crate::service::follow::Follow;
 use crate::service::list::List;
-use crate::service::send::{Send, Sent};
+use crate::service::send::{Send, Sent, check_key};
 use crate::service::{Error, Scope, Service};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-
-/// Bytes of an idempotency key.
-const KEY: usize = 255;
 
 /// What an operation answers.
 pub enum Answer {
@@ -106,12 +103,7 @@ impl Parameters {
         let activated = Activated::read(headers, &scope.agent.settings)?;
         let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("\u{0}"));
         let idempotency_key = text(&IDEMPOTENCY_KEY)
-            .map(|key| {
-                let good = (1..=KEY).contains(&key.len()) && !key.chars().any(char::is_control);
-                good.then(|| key.to_owned()).ok_or_else(|| {
-                    Error::invalid("Idempotency-Key", format!("has 1 to {KEY} printable characters"))
-                })
-            })
+            .map(|key| check_key("Idempotency-Key", key).map(|()| key.to_owned()))
             .transpose();
         let last_event_id = text(&LAST_EVENT_ID)
             .filter(|last| !last.is_empty())

@@ -24,7 +24,7 @@ use crate::bindings::work::{
 };
 use crate::clock::new_id;
 use crate::service::list::List;
-use crate::service::send::{Send, Sent};
+use crate::service::send::{Send, Sent, check_key};
 use crate::service::{Error, Scope, Service, timing};
 
 /// A tool, and what a grant must say for it.
@@ -160,7 +160,12 @@ async fn report(
 async fn create_for(service: &Service, caller: &Caller, said: CreateFor) -> Result<Shown, Error> {
     let name = AgentName::parse(&said.agent).map_err(|_| Error::AgentNotFound)?;
     let scope = service.scope(&name, caller.clone())?;
-    let message = Message { context_id: said.context_id, ..message(said.text, said.parts, said.message_id)? };
+    // An empty text is none, as everywhere in A2A.
+    let context_id = said.context_id.filter(|id| !id.is_empty());
+    let message = Message { context_id, ..message(said.text, said.parts, said.message_id)? };
+    if let Some(key) = &said.idempotency_key {
+        check_key("idempotency_key", key)?;
+    }
     let metadata = with_times(said.metadata, said.priority, (said.not_before, said.deadline))?;
     let send = Send {
         message,

@@ -3,6 +3,7 @@
 mod auth;
 mod bells;
 mod given_back;
+mod parity;
 mod schema;
 mod tools;
 
