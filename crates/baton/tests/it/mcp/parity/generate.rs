@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 #[derive(Clone, Debug)]
 pub enum Step {
-    Create(Create),
+    Create(Box<Create>),
     More(More),
     Play(Play),
 }
@@ -88,7 +88,7 @@ pub struct Play {
 
 pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        5 => create().prop_map(Step::Create),
+        5 => create().prop_map(|create| Step::Create(Box::new(create))),
         2 => more().prop_map(Step::More),
         3 => play().prop_map(Step::Play),
     ];
